@@ -1,0 +1,1 @@
+"""Private, outsourced Bayesian optimization for BoTorch."""

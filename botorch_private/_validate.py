@@ -1,0 +1,180 @@
+"""Checks at the door: every refusal names the argument, what is required, and what was found.
+
+The functions take the argument by its name (``positive(epsilon=epsilon)``), so that a message and a
+signature cannot drift apart. Values of records are never echoed; rows and columns are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+_EXACT_IN_FLOAT64 = 2**53
+
+
+def positive(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number above 0."""
+    for name, value in values.items():
+        if not _is_real(value) or not math.isfinite(value) or value <= 0:
+            raise ValueError(f"{name} must be a finite number > 0, got {_show(value)}")
+
+
+def non_negative(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number, 0 or above."""
+    for name, value in values.items():
+        if not _is_real(value) or not math.isfinite(value) or value < 0:
+            raise ValueError(f"{name} must be a finite number >= 0, got {_show(value)}")
+
+
+def finite(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number."""
+    for name, value in values.items():
+        if not _is_real(value) or not math.isfinite(value):
+            raise ValueError(f"{name} must be a finite number, got {_show(value)}")
+
+
+def probability(**values: Any) -> None:
+    """Refuse each named value outside the open interval (0, 1)."""
+    for name, value in values.items():
+        if not _is_real(value) or not 0 < value < 1:
+            raise ValueError(f"{name} must be a number in (0, 1), got {_show(value)}")
+
+
+def probability_or_zero(**values: Any) -> None:
+    """Refuse each named value outside [0, 1)."""
+    for name, value in values.items():
+        if not _is_real(value) or not 0 <= value < 1:
+            raise ValueError(f"{name} must be a number in [0, 1), got {_show(value)}")
+
+
+def count(*, minimum: int = 1, **values: Any) -> None:
+    """Refuse each named value that is not an integer of at least ``minimum``."""
+    for name, value in values.items():
+        if not _is_integer(value) or value < minimum:
+            raise ValueError(f"{name} must be an integer >= {minimum}, got {_show(value)}")
+
+
+def one_of(options: Iterable[str], **values: Any) -> None:
+    """Refuse each named value that is not among ``options``."""
+    options = list(options)
+    for name, value in values.items():
+        if value not in options:
+            wanted = ", ".join(repr(option) for option in options)
+            raise ValueError(f"{name} must be one of {wanted}, got {_show(value)}")
+
+
+def index(n: int, **values: Any) -> int:
+    """Return the one named value as an ``int`` in 0..n-1, or refuse it.
+
+    Booleans and floats are refused: ``True`` is not row 1, and a float index is not exact.
+    """
+    ((name, value),) = values.items()
+    if isinstance(value, (Tensor, np.ndarray)):
+        array = np.asarray(value.detach().cpu()) if isinstance(value, Tensor) else value
+        if array.size != 1 or not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(
+                f"{name} must be one integer row index, got an array of shape {array.shape} "
+                f"and dtype {array.dtype}"
+            )
+        value = int(array.reshape(-1)[0])
+    if not _is_integer(value):
+        raise ValueError(f"{name} must be an integer row index, got {_show(value)}")
+    if not 0 <= value < n:
+        raise ValueError(f"{name} must be a row index in 0..{n - 1}, got {int(value)}")
+    return int(value)
+
+
+def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) -> Tensor:
+    """Return the one named table as a finite float64 tensor on the CPU, or refuse it.
+
+    Integers and shorter floats are widened, which is exact; integers beyond 2^53 are refused, since
+    float64 would round them.
+    """
+    ((name, value),) = values.items()
+    table = _to_float64(name, value)
+    if table.ndim != 2:
+        raise ValueError(
+            f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}"
+        )
+    if columns is not None and table.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} columns, got {table.shape[1]}")
+    if table.shape[0] < minimum_rows:
+        raise ValueError(f"{name} must have at least {minimum_rows} rows, got {table.shape[0]}")
+    if table.shape[1] < 1:
+        raise ValueError(f"{name} must have at least 1 column, got 0")
+    bad = ~torch.isfinite(table)
+    if bad.any():
+        row, column = (int(i) for i in bad.nonzero()[0])
+        raise ValueError(
+            f"{name} must be finite, got {_kind(table[row, column])} in row {row}, column {column}"
+            f"{_more(int(bad.sum()) - 1, 'entries')}; fill in or drop missing values first"
+        )
+    return table
+
+
+def vector(*, length: int | None = None, **values: Any) -> Tensor:
+    """Return the one named vector as a finite float64 tensor on the CPU, or refuse it."""
+    ((name, value),) = values.items()
+    numbers = _to_float64(name, value)
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}")
+    if length is not None and numbers.shape[0] != length:
+        raise ValueError(f"{name} must have {length} entries, got {numbers.shape[0]}")
+    bad = ~torch.isfinite(numbers)
+    if bad.any():
+        first = int(bad.nonzero()[0])
+        raise ValueError(
+            f"{name} must be finite, got {_kind(numbers[first])} at position {first}"
+            f"{_more(int(bad.sum()) - 1, 'positions')}"
+        )
+    return numbers
+
+
+def _to_float64(name: str, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        if value.dtype == torch.bool or value.is_complex():
+            raise ValueError(f"{name} must be real numbers, got dtype {value.dtype}")
+        widened = value.detach().to(device="cpu", dtype=torch.float64)
+        integral = not value.is_floating_point()
+    else:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+            raise ValueError(
+                f"{name} must be real numbers that fit float64, got dtype {array.dtype}"
+            )
+        widened = torch.from_numpy(np.array(array, dtype=np.float64))
+        integral = array.dtype.kind in "iu"
+    if integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()):
+        raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
+    return widened
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def _kind(number: Tensor) -> str:
+    return "NaN" if torch.isnan(number) else "an infinity"
+
+
+def _shape(table: Tensor) -> tuple[int, ...]:
+    return tuple(table.shape)
+
+
+def _more(others: int, what: str) -> str:
+    return f" (and {others} more {what})" if others else ""
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}... ({type(value).__name__})"
