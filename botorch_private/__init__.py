@@ -1,1 +1,47 @@
-"""Private, outsourced Bayesian optimization for BoTorch."""
+"""Private, outsourced Bayesian optimization for BoTorch.
+
+A curator releases a differentially private table once (`Curator`, `Release`); a modeler optimizes
+over its rows (`Modeler`, `DiscreteUCB`) and sends back row indices; the curator measures and answers
+with numbers. `PrivateProjectionTransform` does the same inside an existing BoTorch loop.
+"""
+
+from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
+from botorch_private.curator import BudgetError, Curator
+from botorch_private.guarantee import PrivacyGuarantee, compose
+from botorch_private.history import History
+from botorch_private.loop import run
+from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
+from botorch_private.modeler import Modeler
+from botorch_private.models import ReleasedInputKernel, make_model
+from botorch_private.observation import Observation
+from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
+from botorch_private.release import Release
+from botorch_private.scaling import PublicScaling
+from botorch_private.transform import PrivateProjectionTransform
+
+__all__ = [
+    "BudgetError",
+    "Curator",
+    "DiscreteUCB",
+    "History",
+    "Mechanism",
+    "Modeler",
+    "NoPrivacy",
+    "NoisyProjection",
+    "NotDifferentiallyPrivate",
+    "Observation",
+    "PrivacyGuarantee",
+    "PrivacyLeakWarning",
+    "PrivateProjectionTransform",
+    "PublicScaling",
+    "Release",
+    "ReleasedInputKernel",
+    "SpectralProjection",
+    "TiedScoresWarning",
+    "compose",
+    "make_model",
+    "run",
+    "ucb_beta",
+]
+
+__version__ = "0.1.0"

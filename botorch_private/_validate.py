@@ -99,9 +99,7 @@ def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) 
     ((name, value),) = values.items()
     table = _to_float64(name, value)
     if table.ndim != 2:
-        raise ValueError(
-            f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}"
-        )
+        raise ValueError(f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}")
     if columns is not None and table.shape[1] != columns:
         raise ValueError(f"{name} must have {columns} columns, got {table.shape[1]}")
     if table.shape[0] < minimum_rows:
@@ -145,9 +143,7 @@ def _to_float64(name: str, value: Any) -> Tensor:
     else:
         array = np.asarray(value)
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-            raise ValueError(
-                f"{name} must be real numbers that fit float64, got dtype {array.dtype}"
-            )
+            raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
         widened = torch.from_numpy(np.array(array, dtype=np.float64))
         integral = array.dtype.kind in "iu"
     if integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()):

@@ -1,0 +1,205 @@
+"""DiscreteUCB: GP-UCB over the rows of a fixed candidate set."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+
+import torch
+from botorch.acquisition.analytic import AnalyticAcquisitionFunction
+from botorch.acquisition.objective import PosteriorTransform
+from botorch.models.model import Model
+from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.acquisition.schedule import ucb_beta
+
+_CHUNK = 2048
+_TIE_ULPS = 64
+
+
+class TiedScoresWarning(UserWarning):
+    """Several candidates have the best score, so that the model does not tell them apart."""
+
+
+class DiscreteUCB(AnalyticAcquisitionFunction):
+    """Upper confidence bound ``mean + sqrt(beta_t) * std`` over a fixed candidate set.
+
+    Kharkovskii et al. (2020), Algorithm 2, with `ucb_beta` of the round and of the number of
+    candidates. Equal to BoTorch's ``UpperConfidenceBound`` at the same beta, with beta in float64.
+
+    It works with ``optimize_acqf_discrete(acqf, q, choices=candidates)``. `select` is the direct
+    way: it returns row indices, which floating-point copies of a row cannot confuse.
+
+    Pending rows (``X_pending``, set by the optimizer for ``q > 1`` or by the user) are hallucinated:
+    the model is conditioned on its own posterior mean there, so that the mean stays and the
+    deviation shrinks (GP-BUCB, Desautels et al. 2014).
+
+    Repeats: nothing is excluded unless `select` is told so with ``exclude``. The acquisition
+    function does not know what was asked, and with a noisy objective a repeat can be right; a
+    `Curator`, however, answers a repeat from memory, so `Modeler` always excludes what it asked.
+
+    Args:
+        model: Any single-outcome BoTorch model with a posterior, or a multi-output one with a
+            ``posterior_transform``.
+        candidates: ``n x d`` inputs, of the model's dtype and on its device: raw records for a model
+            with a `PrivateProjectionTransform`, released rows for a model without.
+        t: Round, counted from 1: the modeler's own rounds, not the warm-up points.
+        failure_probability: The paper's ``delta'``, in (0, 1).
+        beta: Overrides the schedule by a number >= 0.
+        posterior_transform: As in BoTorch.
+        maximize: False: look for small outcomes.
+        chunk_size: Candidates scored at once; bounds the memory to O(chunk_size * t).
+
+    Raises:
+        ValueError: If an argument is out of range, or `candidates` are not finite.
+
+    Example:
+        >>> acqf = DiscreteUCB(model, candidates=release.candidates, t=1)
+        >>> index = acqf.select(q=1, exclude=asked)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        candidates: Tensor,
+        t: int,
+        failure_probability: float = 0.025,
+        *,
+        beta: float | None = None,
+        posterior_transform: PosteriorTransform | None = None,
+        maximize: bool = True,
+        chunk_size: int = _CHUNK,
+    ) -> None:
+        if not isinstance(candidates, Tensor) or not candidates.is_floating_point():
+            raise ValueError("candidates must be an n x d floating-point tensor")
+        _validate.matrix(candidates=candidates)
+        _validate.count(chunk_size=chunk_size)
+        if beta is None:
+            beta = ucb_beta(t, len(candidates), failure_probability)
+        else:
+            _validate.non_negative(beta=beta)
+        super().__init__(model=model, posterior_transform=posterior_transform)
+        self.candidates = candidates
+        self.beta = float(beta)
+        self.maximize = maximize
+        self.chunk_size = chunk_size
+        self.X_pending: Tensor | None = None
+        self._unconditioned = model
+
+    @t_batch_mode_transform(expected_q=1)
+    @average_over_ensemble_models
+    def forward(self, X: Tensor) -> Tensor:
+        """Score points.
+
+        Args:
+            X: ``batch_shape x 1 x d`` points, of the candidates' dtype.
+
+        Returns:
+            ``batch_shape`` scores.
+        """
+        if X.dtype != self.candidates.dtype:
+            # BoTorch would cast the whole model to the dtype of X, for good.
+            raise ValueError(f"X must be {self.candidates.dtype} like the candidates, got {X.dtype}")
+        mean, std = self._mean_and_sigma(X)
+        score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
+        return score.squeeze(-1)
+
+    def set_X_pending(self, X_pending: Tensor | None = None) -> None:
+        """Condition on the posterior mean at pending points, or on nothing.
+
+        Args:
+            X_pending: ``m x d`` points that were asked and not yet answered; None: forget them.
+        """
+        self.X_pending = X_pending
+        self.model = self._unconditioned
+        if X_pending is None or len(X_pending) == 0:
+            return
+        with torch.no_grad():
+            # A first prediction fills the caches that conditioning builds on.
+            mean = self._unconditioned.posterior(X_pending).mean
+            self.model = self._unconditioned.condition_on_observations(X_pending, mean)
+
+    def scores(self) -> Tensor:
+        """Scores of all candidates, ``n`` numbers, computed in chunks without gradients.
+
+        Raises:
+            ValueError: If the model gives a score that is not finite.
+        """
+        with torch.no_grad():
+            chunks = [self(chunk.unsqueeze(-2)) for chunk in self.candidates.split(self.chunk_size)]
+        scores = torch.cat(chunks)
+        bad = ~torch.isfinite(scores)
+        if bad.any():
+            raise ValueError(
+                f"model must give finite scores, got {int(bad.sum())} of {len(scores)} that are not "
+                f"(first: candidate {int(bad.nonzero()[0])}): check its data and hyperparameters"
+            )
+        return scores
+
+    def select(
+        self,
+        q: int = 1,
+        exclude: Iterable[int] | Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Choose candidates by index.
+
+        Args:
+            q: How many different candidates. After the first, each is chosen as if the earlier ones
+                had been answered with their posterior mean (GP-BUCB).
+            exclude: Row indices that must not be chosen, such as those asked before.
+            generator: Breaks ties at random. None: the lowest index wins, and a tie is reported by
+                a `TiedScoresWarning`.
+
+        Returns:
+            ``q`` different row indices, int64.
+
+        Raises:
+            ValueError: If fewer than ``q`` candidates are left, an index is out of range, or the
+                model gives a score that is not finite.
+        """
+        _validate.count(q=q)
+        n = len(self.candidates)
+        allowed = torch.ones(n, dtype=torch.bool, device=self.candidates.device)
+        for index in () if exclude is None else exclude:
+            allowed[_validate.index(n, exclude=index)] = False
+        if int(allowed.sum()) < q:
+            raise ValueError(f"q must be at most the {int(allowed.sum())} candidates left, got {q}")
+        pending = self.X_pending
+        chosen: list[int] = []
+        try:
+            while True:
+                index = _best(self.scores(), allowed, generator)
+                chosen.append(index)
+                allowed[index] = False
+                if len(chosen) == q:
+                    return torch.tensor(chosen)
+                batch = self.candidates[chosen]
+                self.set_X_pending(batch if pending is None else torch.cat([pending, batch]))
+        finally:
+            if len(chosen) > 1 or q > 1:
+                self.set_X_pending(pending)
+
+
+def _best(scores: Tensor, allowed: Tensor, generator: torch.Generator | None) -> int:
+    """Index of the best allowed score; scores within rounding of it are ties."""
+    open_scores = scores.masked_fill(~allowed, -math.inf)
+    best = open_scores.max()
+    tolerance = _TIE_ULPS * torch.finfo(scores.dtype).eps * best.abs()
+    tied = (open_scores >= best - tolerance).nonzero().squeeze(-1)
+    if len(tied) == 1:
+        return int(tied[0])
+    if generator is not None:
+        return int(tied[torch.randint(len(tied), (), generator=generator)])
+    warnings.warn(
+        f"{len(tied)} candidates tie for the best score, the lowest index {int(tied[0])} is taken: "
+        f"pass generator= to choose among them at random, and check the model if it should tell "
+        f"them apart",
+        TiedScoresWarning,
+        stacklevel=3,
+    )
+    return int(tied[0])

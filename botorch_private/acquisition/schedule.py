@@ -1,0 +1,28 @@
+"""The schedule of GP-UCB's exploration weight."""
+
+from __future__ import annotations
+
+import math
+
+from botorch_private import _validate
+
+
+def ucb_beta(t: int, n: int, failure_probability: float = 0.025) -> float:
+    """Weight ``beta_t`` of the posterior variance in round ``t``.
+
+    ``beta_t = 2 log(n t^2 pi^2 / (6 failure_probability))`` (Kharkovskii et al. 2020, Algorithm 2,
+    line 3; Srinivas et al. 2010, Theorem 1). It enters as ``mean + sqrt(beta_t) * std``, and it
+    grows with ``t``: the confidence bounds hold in all rounds at once.
+
+    Args:
+        t: Round, counted from 1.
+        n: Number of candidates.
+        failure_probability: The paper's ``delta'``, in (0, 1); its experiments use
+            ``delta_ucb / 2 = 0.025``.
+
+    Returns:
+        ``beta_t >= 0``, computed in float64.
+    """
+    _validate.count(t=t, n=n)
+    _validate.probability(failure_probability=failure_probability)
+    return 2 * (math.log(n) + 2 * math.log(t) + math.log(math.pi**2 / (6 * failure_probability)))

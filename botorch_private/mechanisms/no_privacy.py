@@ -1,0 +1,51 @@
+"""NoPrivacy: the records as they are, the baseline that a private release is compared with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.mechanisms.base import Drawn, check_scaled
+
+
+@dataclass(frozen=True)
+class NoPrivacy:
+    """Release the scaled records themselves. For benchmarks on public data only."""
+
+    isotropic = False
+
+    def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
+        """Nothing is promised."""
+        _validate.count(n=n, minimum=2)
+        _validate.count(d=d)
+        return PrivacyGuarantee(
+            mechanism="NoPrivacy",
+            epsilon=math.inf,
+            delta=0.0,
+            holds=False,
+            reasons=("the records are released as they are",),
+            records=int(n),
+            features=int(d),
+            projection_dim=int(d),
+        )
+
+    def noise_variance(self, d: int) -> float:
+        """0: there is no noise."""
+        return 0.0
+
+    def noise_dim(self, d: int) -> int:
+        """All ``d`` coordinates."""
+        return d
+
+    def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
+        """Return a copy of the ``n x d`` records; they are their own row-wise map."""
+        return Drawn(check_scaled(scaled).clone(), lambda rows: rows)
+
+    def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Return a copy of the ``n x d`` records."""
+        return self.draw(scaled).rows

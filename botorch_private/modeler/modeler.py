@@ -1,0 +1,234 @@
+"""Modeler: GP-UCB over the rows of a release, by ask and tell."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from botorch.exceptions.errors import ModelFittingError
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from gpytorch.mlls import ExactMarginalLogLikelihood
+
+from botorch_private import _validate
+from botorch_private.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.history import History
+from botorch_private.models.build import make_model
+from botorch_private.observation import Observation
+from botorch_private.release import Release
+
+_log = logging.getLogger(__name__)
+_FIT_SEED = 0
+
+
+class Modeler:
+    """The party that optimizes without seeing the records.
+
+    The first ``n_initial`` rows are chosen uniformly at random, the others by `DiscreteUCB` on a
+    refitted `make_model`. A row is never asked twice, since a curator answers a repeat from memory.
+
+    What is asked next depends on the release, the history and the generator's seed alone. A modeler
+    that is built again from the history of an earlier one, with the same seed, goes on as that one
+    would have.
+
+    Args:
+        release: What the curator released.
+        failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
+        n_initial: Random rows before the model is used, >= 1.
+        refit_every: Hyperparameters are refitted after so many observations; between refits the
+            latest ones are kept.
+        noise_aware: Whether the kernel accounts for the noise of the release.
+        beta: Overrides the schedule by a number >= 0.
+        history: Observations to resume from: a `History`, or pairs of row and value.
+        generator: Makes the initial rows and ties reproducible. None: random.
+        device: Where models live; None: the CPU.
+        dtype: torch.float64, or torch.float32.
+
+    Example:
+        >>> modeler = Modeler(release)
+        >>> index = modeler.ask()
+        >>> modeler.tell(index, 1.5)
+        >>> modeler.best
+        Observation(index=17, value=1.5)
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        failure_probability: float = 0.025,
+        *,
+        n_initial: int = 5,
+        refit_every: int = 1,
+        noise_aware: bool = True,
+        beta: float | None = None,
+        history: History | Iterable[tuple[int, float]] = (),
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        if not isinstance(release, Release):
+            raise TypeError(f"release must be a Release, got {type(release).__name__}")
+        _validate.probability(failure_probability=failure_probability)
+        _validate.count(n_initial=n_initial, refit_every=refit_every)
+        if beta is not None:
+            _validate.non_negative(beta=beta)
+        self.release = release
+        self.failure_probability = failure_probability
+        self.n_initial = min(n_initial, len(release.candidates))
+        self.refit_every = refit_every
+        self.noise_aware = noise_aware
+        self.beta = beta
+        self.device, self.dtype = device, dtype
+        if generator is None:
+            generator = torch.Generator()
+            generator.seed()
+        self._generator = generator
+        self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
+        self._candidates = release.candidates.to(device=device, dtype=dtype)
+        self._told: dict[int, float] = {}
+        self._pending: list[int] = []
+        self._hyperparameters: tuple[int, dict[str, Any]] | None = None
+        for index, value in history:
+            self.tell(index, value)
+
+    @property
+    def history(self) -> History:
+        """What was told, in order."""
+        return History(self._told.items())
+
+    @property
+    def best(self) -> Observation:
+        """Observation with the largest value.
+
+        Raises:
+            ValueError: If nothing was told yet.
+        """
+        return self.history.best
+
+    @property
+    def pending(self) -> list[int]:
+        """Rows that were asked and not yet told."""
+        return list(self._pending)
+
+    def ask(self, q: int | None = None) -> Any:
+        """Choose the row to measure next.
+
+        Asking again before `tell` returns the same row: pending rows come first.
+
+        Args:
+            q: None: one row, as an ``int``. A number: a list of so many different rows, chosen as a
+                batch (see `DiscreteUCB.select`).
+
+        Returns:
+            A row index, or a list of ``q``.
+
+        Raises:
+            ValueError: If fewer than ``q`` rows were never asked.
+        """
+        wanted = 1 if q is None else q
+        _validate.count(q=wanted)
+        left = len(self._candidates) - len(self._told)
+        if wanted > left:
+            raise ValueError(
+                f"q must be at most the {left} rows that are not measured yet, got {wanted}: the "
+                f"release has {len(self._candidates)} rows"
+            )
+        while len(self._pending) < wanted:
+            self._pending.extend(self._choose(wanted - len(self._pending)))
+        return self._pending[0] if q is None else self._pending[:wanted]
+
+    def tell(self, index: int, value: float, *, correct: bool = False) -> None:
+        """Record the outcome of a row, asked for or not.
+
+        Args:
+            index: Row in 0..n-1.
+            value: Measured outcome, finite; to be maximized.
+            correct: Replace an earlier value of the same row.
+
+        Raises:
+            ValueError: If the row was told another value before and `correct` is False.
+        """
+        row = _validate.index(len(self._candidates), index=index)
+        _validate.finite(value=value)
+        value = float(value)
+        known = self._told.get(row, value)
+        if known != value and not correct:
+            raise ValueError(
+                f"value must be {known} for index {row}, which was told before, got {value}: pass "
+                f"correct=True to replace it"
+            )
+        self._told[row] = value
+        if known != value:
+            self._hyperparameters = None
+        if row in self._pending:
+            self._pending.remove(row)
+
+    def model(self) -> SingleTaskGP:
+        """Model of all observations, with fitted hyperparameters, in eval mode.
+
+        Raises:
+            ValueError: If nothing was told yet.
+        """
+        told = list(self._told.items())
+        fitted_on = max(1, len(told) - (len(told) - self.n_initial) % self.refit_every)
+        model = self._make(told)
+        if self._hyperparameters is None or self._hyperparameters[0] != fitted_on:
+            fitted = model if fitted_on == len(told) else self._make(told[:fitted_on])
+            _fit(fitted)
+            state = {name: value for name, value in fitted.state_dict().items() if _fittable(name)}
+            self._hyperparameters = (fitted_on, state)
+        model.load_state_dict(self._hyperparameters[1], strict=False)
+        return model.eval()  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return f"Modeler({self.release!r}, told={len(self._told)}, pending={len(self._pending)})"
+
+    def _make(self, told: list[tuple[int, float]]) -> SingleTaskGP:
+        indices, values = zip(*told, strict=True) if told else ((), ())
+        return make_model(
+            self.release,
+            indices,
+            values,
+            noise_aware=self.noise_aware,
+            device=self.device,
+            dtype=self.dtype,
+        )
+
+    def _choose(self, q: int) -> list[int]:
+        """Choose up to ``q`` new rows: initial ones while there are some, then by the model."""
+        asked = {*self._told, *self._pending}
+        initial = [int(row) for row in self._initial if int(row) not in asked]
+        room = self.n_initial - len(asked)
+        if room > 0 and initial:
+            return initial[: min(q, room)]
+        if not self._told:  # a batch larger than the initial design, before any answer
+            rest = torch.randperm(len(self._candidates), generator=self._generator).tolist()
+            return [row for row in rest if row not in asked][:q]
+        acqf = DiscreteUCB(
+            self.model(),
+            candidates=self._candidates,
+            t=max(1, len(asked) - self.n_initial + 1),
+            failure_probability=self.failure_probability,
+            beta=self.beta,
+        )
+        if self._pending:
+            acqf.set_X_pending(self._candidates[self._pending])
+        return acqf.select(q, exclude=asked, generator=self._generator).tolist()
+
+
+def _fittable(name: str) -> bool:
+    """Whether an entry of the state belongs to the hyperparameters (not to data or outcomes)."""
+    return name.startswith(("covar_module.", "likelihood.", "mean_module."))
+
+
+def _fit(model: SingleTaskGP) -> None:
+    """Maximize the posterior of the hyperparameters, from the same start every time."""
+    mll = ExactMarginalLogLikelihood(model.likelihood, model)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(_FIT_SEED)  # retries sample from the priors
+        try:
+            fit_gpytorch_mll(mll)
+        except ModelFittingError as error:
+            _log.warning("hyperparameters keep their prior values, since the fit failed: %s", error)

@@ -1,0 +1,88 @@
+"""make_model: a SingleTaskGP on the rows of a release, with sensible priors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from botorch.exceptions import InputDataWarning
+from botorch.models import SingleTaskGP
+from botorch.models.transforms.outcome import Standardize
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.priors import GammaPrior, LogNormalPrior
+
+from botorch_private import _validate
+from botorch_private.models.kernel import ReleasedInputKernel
+from botorch_private.release import Release
+
+_LEAST_NOISE = 1e-4
+
+
+def make_model(
+    release: Release,
+    indices: Sequence[int],
+    values: Any,
+    *,
+    noise_aware: bool = True,
+    ard: bool = False,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> SingleTaskGP:
+    """Build an exact GP on measured rows of a release.
+
+    Outcomes are standardized. Priors, in standardized units: observation noise variance
+    ``LogNormal(-4, 1)``, at least 1e-4 (BoTorch's default prior); output scale
+    ``Gamma(2, 2)``; length-scale as in `ReleasedInputKernel.of`. Fit it with BoTorch's
+    `fit_gpytorch_mll`.
+
+    Args:
+        release: What the curator released.
+        indices: Measured rows, ``t`` integers; a row may appear again.
+        values: Their outcomes, ``t`` finite numbers.
+        noise_aware: Whether the kernel accounts for the noise of the release. False gives the plain
+            RBF kernel on released rows, as in the paper.
+        ard: One length-scale per coordinate; only for a release without rotation or projection.
+        device: Where the model lives; None: the CPU.
+        dtype: torch.float64, or torch.float32 for speed on a GPU.
+
+    Returns:
+        A `SingleTaskGP` on released rows (inputs ``t x r``, outcomes ``t x 1``).
+
+    Raises:
+        ValueError: If an index or a value is unusable (naming its position).
+    """
+    n = len(release.candidates)
+    rows = [_validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]
+    if not rows:
+        raise ValueError("indices must hold at least one measured row, got none")
+    if dtype not in (torch.float32, torch.float64):
+        raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+    outcomes = _validate.vector(values=values, length=len(rows))
+    kernel = ReleasedInputKernel.of(release, ard=ard)
+    if not noise_aware:
+        kernel.noise_variance.zero_()
+    with warnings.catch_warnings():
+        # Released rows lie in a ball, not in the unit cube that the default priors are made for.
+        warnings.simplefilter("ignore", InputDataWarning)
+        model = SingleTaskGP(
+            release.candidates[rows].to(device=device, dtype=dtype),
+            outcomes.unsqueeze(-1).to(device=device, dtype=dtype),
+            covar_module=ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0)),
+            likelihood=_likelihood(),
+            outcome_transform=Standardize(m=1),
+        )
+    model.covar_module.outputscale = 1.0
+    return model
+
+
+def _likelihood() -> GaussianLikelihood:
+    prior = LogNormalPrior(loc=-4.0, scale=1.0)
+    return GaussianLikelihood(
+        noise_prior=prior,
+        noise_constraint=GreaterThan(_LEAST_NOISE, initial_value=math.exp(-5.0)),
+    )

@@ -1,0 +1,121 @@
+"""ReleasedInputKernel: an RBF kernel that knows the noise on its inputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from gpytorch.kernels import Kernel
+from gpytorch.priors import LogNormalPrior, Prior
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.release import Release
+
+_DEFAULT_RADIUS = 25.0
+
+
+class ReleasedInputKernel(Kernel):
+    r"""Covariance of an RBF process at true inputs, given only their noisy released rows.
+
+    A released row is ``z = x + e`` with noise of known variance ``s2`` in each of ``k``
+    coordinates. For different records
+
+    ``k(z, z') = prod_m (l_m^2 / (l_m^2 + 2 s2))^(1/2) exp(-1/2 sum_m (z_m - z'_m)^2 / (l_m^2 + 2 s2))``
+
+    and 1 for a record with itself: the expectation of the RBF kernel over Gaussian noise on both
+    rows under a flat prior on the inputs, moment-matched for l2 Laplace noise. It is a smooth kernel
+    with a longer length-scale plus a term of each record's own: a record once measured is known,
+    its neighbours in released space are not. Leaving that term out makes an acquisition function
+    ask for the same spot again and again.
+
+    Rows are taken for the same record where they are equal, so the kernel is a function of its
+    inputs alone, and positive semi-definite: a sum of two such kernels. It has no output scale; wrap
+    it in a ``ScaleKernel`` to learn one.
+
+    Args:
+        noise_variance: ``s2 >= 0``, in squared units of the inputs; 0 gives the RBF kernel.
+        noise_dim: ``k``, the number of coordinates that carry noise. None: one per length-scale for
+            ARD; required otherwise when ``noise_variance > 0``.
+        ard_num_dims: Number of length-scales; None: one for all coordinates.
+        lengthscale_prior: Prior of the length-scale, in units of the inputs.
+        **kwargs: As for `gpytorch.kernels.Kernel`.
+    """
+
+    has_lengthscale = True
+    is_stationary = True
+
+    def __init__(
+        self,
+        noise_variance: float,
+        noise_dim: int | None = None,
+        ard_num_dims: int | None = None,
+        lengthscale_prior: Prior | None = None,
+        **kwargs: Any,
+    ) -> None:
+        _validate.non_negative(noise_variance=noise_variance)
+        if ard_num_dims is not None:
+            _validate.count(ard_num_dims=ard_num_dims)
+            if noise_dim not in (None, ard_num_dims):
+                raise ValueError(
+                    f"noise_dim must equal ard_num_dims={ard_num_dims} with ARD length-scales (noise "
+                    f"then lives in every coordinate), got {noise_dim}"
+                )
+        elif noise_variance > 0:
+            _validate.count(noise_dim=noise_dim)
+        super().__init__(ard_num_dims=ard_num_dims, lengthscale_prior=lengthscale_prior, **kwargs)
+        self.noise_dim = noise_dim
+        self.register_buffer("noise_variance", torch.tensor(float(noise_variance), dtype=torch.float64))
+
+    @classmethod
+    def of(cls, release: Release, *, ard: bool = False) -> ReleasedInputKernel:
+        """Kernel for the rows of a release, with a length-scale prior that fits its public radius.
+
+        The prior is BoTorch's dimension-scaled one (Hvarfner et al. 2024), moved from the unit cube
+        to the ball: ``log l ~ N(sqrt(2) + log(2 radius), 3)`` per coordinate.
+
+        Args:
+            release: The release whose rows are the inputs.
+            ard: One length-scale per coordinate; refused for rotated or projected rows, where
+                coordinates have no meaning and separate length-scales undo the kept distances.
+        """
+        width = release.candidates.shape[-1]
+        if ard and release.isotropic:
+            raise ValueError(
+                "ard must be False for rotated or projected rows (their coordinates have no meaning "
+                "of their own); release with projection_dim=None to use ARD"
+            )
+        radius = release.guarantee.radius or _DEFAULT_RADIUS
+        location = math.sqrt(2) + math.log(2 * radius)
+        prior = LogNormalPrior(loc=location, scale=math.sqrt(3))
+        kernel = cls(
+            release.noise_variance,
+            noise_dim=width if ard else release.noise_dim,
+            ard_num_dims=width if ard else None,
+            lengthscale_prior=prior,
+        )
+        kernel.lengthscale = radius / 2
+        return kernel
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
+        """Covariance matrix, ``batch_shape x n x m``, or its diagonal."""
+        smooth = (self.lengthscale.square() + 2 * self.noise_variance.to(x1)).sqrt()
+        u1, u2 = x1 / smooth, x2 / smooth
+        scale = self._scale(x1)
+        if diag:
+            squared = (u1 - u2).square().sum(dim=-1)
+            covariance = scale.squeeze(-1) * torch.exp(-squared / 2)
+        else:
+            squared = torch.cdist(u1, u2, compute_mode="donot_use_mm_for_euclid_dist").square()
+            covariance = scale * torch.exp(-squared / 2)
+        # A sum of squared differences is exactly 0 for equal rows, and for them only.
+        return torch.where(squared == 0, torch.ones_like(covariance), covariance)
+
+    def _scale(self, x: Tensor) -> Tensor:
+        """Share of the variance that neighbours can have in common, ``batch_shape x 1 x 1``."""
+        squared = self.lengthscale.square()
+        shrink = squared / (squared + 2 * self.noise_variance.to(x))
+        if self.ard_num_dims is None:
+            return shrink ** ((self.noise_dim or 0) / 2)
+        return shrink.sqrt().prod(dim=-1, keepdim=True)

@@ -1,0 +1,147 @@
+"""Release: the only object that crosses from the curator to the modeler, and its file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.guarantee import PrivacyGuarantee
+
+FORMAT = "botorch-private release"
+FORMAT_VERSION = 1
+_SETTINGS = ("guarantee", "isotropic", "noise_dim", "noise_variance")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Released rows with public metadata: nothing else of the table.
+
+    Args:
+        candidates: ``n x r`` float64 released rows, in a random order that only the curator knows.
+        guarantee: What is promised about them.
+        noise_variance: Variance of the noise along each direction that carries it, in squared
+            units; public, and the modeler's kernel uses it.
+        noise_dim: Number of directions that carry noise.
+        isotropic: Whether a kernel on the rows must have one length-scale, because they were
+            rotated or projected.
+
+    Example:
+        >>> release = Curator(records, scaling, NoisyProjection(1.0), outcomes).release
+        >>> release.save("table.safetensors")
+        >>> Release.load("table.safetensors").candidates.shape == release.candidates.shape
+        True
+    """
+
+    candidates: Tensor
+    guarantee: PrivacyGuarantee
+    noise_variance: float
+    noise_dim: int
+    isotropic: bool
+
+    def __post_init__(self) -> None:
+        _validate.matrix(candidates=self.candidates, minimum_rows=2)
+        _validate.non_negative(noise_variance=self.noise_variance)
+        _validate.count(noise_dim=self.noise_dim)
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
+        return _digest(self.candidates, self._settings())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a safetensors file: the rows, the public settings, and a digest of both.
+
+        The file appears whole or not at all. No pickle is involved.
+        """
+        path = Path(path)
+        settings = self._settings()
+        metadata = {
+            "format": FORMAT,
+            "format_version": str(FORMAT_VERSION),
+            "settings": settings,
+            "sha256": _digest(self.candidates, settings),
+        }
+        content = save({"candidates": self.candidates.contiguous()}, metadata=metadata)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a file written by `save`.
+
+        The digest catches damage, not forgery: send the file over a channel that you trust.
+
+        Raises:
+            ValueError: If the file is no release, is truncated or altered, or comes from a newer
+                version.
+            FileNotFoundError: If there is no such file.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
+        try:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if metadata.get("format") != FORMAT:
+                    raise ValueError(f"path must be a file written by Release.save, but {path} is not")
+                _refuse_newer(metadata, path)
+                candidates = file.get_tensor("candidates")
+        except SafetensorError as error:
+            raise ValueError(
+                f"path must be a whole release file, but {path} is truncated or damaged: {error}"
+            ) from error
+        settings = metadata.get("settings", "")
+        if _digest(candidates, settings) != metadata.get("sha256"):
+            raise ValueError(
+                f"path must be an unaltered release file, but {path} was changed after saving"
+            )
+        values = json.loads(settings)
+        values["guarantee"] = PrivacyGuarantee.from_json(values["guarantee"])
+        return cls(candidates=candidates, **values)
+
+    def __repr__(self) -> str:
+        n, r = self.candidates.shape
+        g = self.guarantee
+        return (
+            f"Release(n={n}, projection_dim={r}, epsilon={g.epsilon:g}, delta={g.delta:.2g}, "
+            f"holds={g.holds})"
+        )
+
+    def _settings(self) -> str:
+        values = {name: getattr(self, name) for name in _SETTINGS}
+        values["guarantee"] = self.guarantee.to_json()
+        return json.dumps(values, sort_keys=True)
+
+
+def _refuse_newer(metadata: dict[str, str], path: Path) -> None:
+    version = metadata.get("format_version", "")
+    if not version.isdigit() or int(version) > FORMAT_VERSION:
+        raise ValueError(
+            f"path must be a release of format version {FORMAT_VERSION} or older, but {path} has "
+            f"version {version!r}: upgrade botorch-private"
+        )
+
+
+def _digest(candidates: Tensor, settings: str) -> str:
+    digest = hashlib.sha256(f"{FORMAT_VERSION} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
+    digest.update(settings.encode())
+    digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()

@@ -1,0 +1,177 @@
+"""PublicScaling: declared feature ranges map a record into a ball; nothing is learned."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.noise_law import LARGEST_NORM
+from botorch_private.privacy_warnings import PrivacyLeakWarning
+
+_ROUNDING_MARGIN = 1 + 1e-12
+
+
+class PublicScaling:
+    """Affine map of a declared box of feature ranges into a ball, with clipping into the box.
+
+    A raw value outside its range is moved to the nearest end of it: projection onto a convex set,
+    which never increases a distance. The box is then centred and each feature divided by
+    ``unit``, so that the corners of the box lie on the sphere of the given radius.
+
+    Args:
+        lower: Smallest value of each feature, ``d`` floats in raw units. Public: from what the
+            feature means, never from the table.
+        upper: Largest value of each feature, ``d`` floats in raw units, above `lower`.
+        lengthscale: Relative importance: a feature with half the length-scale gets twice the
+            resolution. ``d`` floats > 0 in raw units, public as well. None: half of each range.
+        radius: Radius of the ball, in units of distance; 25 in the paper.
+        names: Names of the features, for messages and for the printed guarantee.
+
+    Raises:
+        ValueError: If a bound is not finite, ``lower >= upper``, or the lengths differ.
+
+    Example:
+        >>> scaling = PublicScaling([18.0, 0.0], [100.0, 200.0], names=["age", "weight"])
+        >>> scaled = scaling.transform([[59.0, 250.0]])  # the weight is clipped to 200
+    """
+
+    public = True
+
+    def __init__(
+        self,
+        lower: Any,
+        upper: Any,
+        lengthscale: Any = None,
+        radius: float = 25.0,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.lower = _validate.vector(lower=lower)
+        self.features = len(self.lower)
+        if self.features == 0:
+            raise ValueError("lower must have at least 1 entry, got 0")
+        self.upper = _validate.vector(upper=upper, length=self.features)
+        self.names = _checked_names(names, self.features)
+        _validate.positive(radius=radius)
+        if radius > LARGEST_NORM:
+            raise ValueError(f"radius must be at most {LARGEST_NORM:g}, got {radius!r}")
+        self.radius = float(radius)
+        for column in range(self.features):
+            if not self.lower[column] < self.upper[column]:
+                raise ValueError(
+                    f"lower must be below upper, got lower >= upper for {self._name(column)}: "
+                    f"{float(self.lower[column])} >= {float(self.upper[column])}"
+                )
+        half = (self.upper - self.lower) / 2
+        shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
+        self.unit = shape * float((half / shape).norm()) * _ROUNDING_MARGIN / self.radius
+        self._centre = self.lower + half
+
+    @classmethod
+    def from_data(
+        cls,
+        records: Any,
+        radius: float = 25.0,
+        *,
+        lengthscale: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> PublicScaling:
+        """Scale as the paper does: centre, divide by length-scales, and by the largest norm.
+
+        Everything is learned from the table, so it is not public: `public` is False, and every
+        guarantee that is built on this scaling says that it does not hold.
+
+        Args:
+            records: ``n x d`` raw records; at least two of them differ.
+            radius: Norm of the record farthest from the mean.
+            lengthscale: ``d`` floats > 0 in raw units; None: all 1.
+            names: Names of the features.
+
+        Warns:
+            PrivacyLeakWarning: Always.
+        """
+        warnings.warn(
+            "the scaling is learned from the records: moving one record moves every released row, "
+            "and no guarantee built on it holds; declare ranges with PublicScaling(lower, upper)",
+            PrivacyLeakWarning,
+            stacklevel=2,
+        )
+        table = _validate.matrix(records=records)
+        low, high = table.amin(dim=0), table.amax(dim=0)
+        margin = torch.where(low == high, torch.ones_like(low), torch.zeros_like(low))
+        scaling = cls(low - margin, high + margin, radius=radius, names=names)
+        centre = table.mean(dim=0)
+        shape = torch.ones_like(centre)
+        if lengthscale is not None:
+            shape = scaling._checked_lengthscale(lengthscale)
+        largest = float(((table - centre) / shape).norm(dim=1).max())
+        if largest == 0:
+            raise ValueError("records must hold at least two different rows, got equal rows only")
+        scaling.unit = shape * largest * _ROUNDING_MARGIN / scaling.radius
+        scaling._centre = centre
+        scaling.public = False
+        return scaling
+
+    def transform(self, records: Any) -> Tensor:
+        """Map raw records into the ball.
+
+        Args:
+            records: ``n x d`` raw records: tensor, array, or data frame.
+
+        Returns:
+            ``n x d`` float64 tensor of scaled records, each of norm at most `radius`.
+
+        Raises:
+            ValueError: If a value is missing or infinite (naming row and column), or the width is
+                not ``d``.
+        """
+        table = _validate.matrix(records=records, columns=self.features)
+        return self.scale_tensor(table)
+
+    def scale_tensor(self, rows: Tensor) -> Tensor:
+        """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""
+        lower, upper = self.lower.to(rows), self.upper.to(rows)
+        inside = torch.minimum(torch.maximum(rows, lower), upper)
+        return (inside - self._centre.to(rows)) / self.unit.to(rows)
+
+    def clipped(self, records: Any) -> Tensor:
+        """Say which records have a value outside its declared range.
+
+        For the curator's eyes only: which rows, and how many, depends on the data.
+
+        Args:
+            records: ``n x d`` raw records.
+
+        Returns:
+            ``n`` booleans.
+        """
+        table = _validate.matrix(records=records, columns=self.features)
+        return ((table < self.lower) | (table > self.upper)).any(dim=1)
+
+    def __repr__(self) -> str:
+        return f"PublicScaling(features={self.features}, radius={self.radius}, public={self.public})"
+
+    def _checked_lengthscale(self, lengthscale: Any) -> Tensor:
+        shape = _validate.vector(lengthscale=lengthscale, length=self.features)
+        for column in range(self.features):
+            if not shape[column] > 0:
+                raise ValueError(
+                    f"lengthscale must be > 0, got {float(shape[column])} for {self._name(column)}"
+                )
+        return shape
+
+    def _name(self, column: int) -> str:
+        return f"column {column}" + (f" ({self.names[column]})" if self.names else "")
+
+
+def _checked_names(names: Sequence[str] | None, features: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if len(names) != features:
+        raise ValueError(f"names must have {features} entries, got {len(names)}")
+    return tuple(str(name) for name in names)
