@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 from botorch_private import _validate
 from botorch_private.composition import composed_epsilon
@@ -180,11 +181,11 @@ def _composed_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta:
     return epsilon + (composed_epsilon(laws, distance, rest) if laws else 0.0)
 
 
-def _from_fields(values: dict) -> PrivacyGuarantee:
+def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
     known = {field.name for field in fields(PrivacyGuarantee)}
     if unknown := sorted(set(values) - known):
         raise KeyError(f"it has unknown fields {unknown}")
-    restored = {
+    restored: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     if restored.get("law") is not None:

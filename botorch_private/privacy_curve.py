@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.special import betaln, log_ndtr, roots_legendre
 
 from botorch_private import _validate
@@ -64,13 +64,13 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
         high *= 2
         if high > _LARGEST_EPSILON:
             return math.inf
-    root = brentq(
+    root = root_scalar(
         lambda epsilon: gaussian_delta(epsilon, mu, weights) - delta,
-        0.0,
-        high,
+        bracket=(0.0, high),
+        method="brentq",
         xtol=1e-17,
         rtol=_ROOT_TOLERANCE,
-    )
+    ).root
     return float(root) * (1 + 10 * _ROOT_TOLERANCE) + 1e-16
 
 
@@ -106,7 +106,9 @@ def gaussian_noise_std(
         high += 1.0
     while excess(low) <= 0:
         low -= 1.0
-    root = brentq(excess, low, high, xtol=_ROOT_TOLERANCE, rtol=_ROOT_TOLERANCE)
+    root = root_scalar(
+        excess, bracket=(low, high), method="brentq", xtol=_ROOT_TOLERANCE, rtol=_ROOT_TOLERANCE
+    ).root
     return math.exp(float(root)) * (1 + 100 * _ROOT_TOLERANCE)
 
 

@@ -57,6 +57,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     """
 
     is_one_to_many: bool = False
+    release_sha256: Tensor
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class PrivateProjectionTransform(InputTransform, Module):
 
     def equals(self, other: InputTransform) -> bool:
         """Whether ``other`` maps the same records to the rows of the same release."""
-        return type(self) is type(other) and torch.equal(
+        return isinstance(other, PrivateProjectionTransform) and torch.equal(
             self.release_sha256.cpu(), other.release_sha256.cpu()
         )
 

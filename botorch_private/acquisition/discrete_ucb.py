@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
@@ -90,7 +91,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self._unconditioned = model
 
     @t_batch_mode_transform(expected_q=1)
-    @average_over_ensemble_models
+    @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
     def forward(self, X: Tensor) -> Tensor:
         """Score points.
 
@@ -104,6 +105,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             # BoTorch would cast the whole model to the dtype of X, for good.
             raise ValueError(f"X must be {self.candidates.dtype} like the candidates, got {X.dtype}")
         mean, std = self._mean_and_sigma(X)
+        assert std is not None  # it is None only where it was not asked for
         score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
         return score.squeeze(-1)
 
@@ -119,8 +121,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return
         with torch.no_grad():
             # A first prediction fills the caches that conditioning builds on.
-            mean = self._unconditioned.posterior(X_pending).mean
-            self.model = self._unconditioned.condition_on_observations(X_pending, mean)
+            posterior: Any = self._unconditioned.posterior(X_pending)
+            self.model = self._unconditioned.condition_on_observations(X_pending, posterior.mean)
 
     def scores(self) -> Tensor:
         """Scores of all candidates, ``n`` numbers, computed in chunks without gradients.

@@ -64,20 +64,20 @@ def make_model(
         raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
     outcomes = _validate.vector(values=values, length=len(rows))
     kernel = ReleasedInputKernel.of(release, ard=ard)
+    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
+    scaled_kernel.outputscale = torch.tensor(1.0)
     if not noise_aware:
-        kernel.noise_variance.zero_()
+        kernel.noise_variance.fill_(0.0)
     with warnings.catch_warnings():
         # Released rows lie in a ball, not in the unit cube that the default priors are made for.
         warnings.simplefilter("ignore", InputDataWarning)
-        model = SingleTaskGP(
+        return SingleTaskGP(
             release.candidates[rows].to(device=device, dtype=dtype),
             outcomes.unsqueeze(-1).to(device=device, dtype=dtype),
-            covar_module=ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0)),
+            covar_module=scaled_kernel,
             likelihood=_likelihood(),
             outcome_transform=Standardize(m=1),
         )
-    model.covar_module.outputscale = 1.0
-    return model
 
 
 def _likelihood() -> GaussianLikelihood:

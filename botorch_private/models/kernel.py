@@ -44,7 +44,7 @@ class ReleasedInputKernel(Kernel):
     """
 
     has_lengthscale = True
-    is_stationary = True
+    noise_variance: Tensor
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ReleasedInputKernel(Kernel):
             ard_num_dims=width if ard else None,
             lengthscale_prior=prior,
         )
-        kernel.lengthscale = radius / 2
+        kernel.lengthscale = torch.tensor(radius / 2)
         return kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:

@@ -25,7 +25,7 @@ def minimum_delta_for_multiplicative_distances(epsilon: float, failure_probabili
         failure_probability: Chance that some distance is not kept, in (0, 1).
 
     Returns:
-        A lower bound for delta, in [0, 1); 0 where the argument says nothing.
+        A lower bound for delta, in [0, 1]; 0 where the argument says nothing.
 
     Raises:
         ValueError: If an argument is outside its range.

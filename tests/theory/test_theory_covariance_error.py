@@ -1,9 +1,10 @@
 import math
 
 import pytest
-from botorch_private.theory import covariance_error, distance_inflation
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from botorch_private.theory import covariance_error, distance_inflation
 
 properties = settings(derandomize=True, max_examples=100, deadline=None)
 

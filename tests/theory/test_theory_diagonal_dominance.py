@@ -3,9 +3,10 @@ import math
 import numpy as np
 import pytest
 import torch
-from botorch_private.theory import diagonal_dominance_margin, is_diagonally_dominant
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from botorch_private.theory import diagonal_dominance_margin, is_diagonally_dominant
 
 properties = settings(derandomize=True, max_examples=50, deadline=None)
 

@@ -1,12 +1,13 @@
 import math
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from botorch_private.theory import (
     minimum_additive_distance_error,
     minimum_delta_for_multiplicative_distances,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 properties = settings(derandomize=True, max_examples=100, deadline=None)
 epsilons = st.floats(1e-3, 1e4)
@@ -26,7 +27,7 @@ def test_additive_error_by_hand():
 @properties
 @given(epsilons, probabilities)
 def test_delta_is_a_probability(epsilon, mu):
-    assert 0 <= minimum_delta_for_multiplicative_distances(epsilon, mu) < 1
+    assert 0 <= minimum_delta_for_multiplicative_distances(epsilon, mu) <= 1
 
 
 @properties

@@ -4,15 +4,16 @@ import math
 import numpy as np
 import pytest
 import torch
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from linear_operator.operators import LinearOperator
+
 from botorch_private.theory import (
     greedy_information_gain,
     information_gain,
     information_gain_bound,
 )
-from gpytorch.kernels import RBFKernel, ScaleKernel
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from linear_operator.operators import LinearOperator
 
 properties = settings(derandomize=True, max_examples=25, deadline=None)
 seeds = st.integers(0, 10**6)
@@ -142,7 +143,7 @@ def test_greedy_refuses_what_is_out_of_range(function):
         function(torch.eye(3), 0.1, 0)
     with pytest.raises(ValueError, match=r"rounds must be <= 3 \(the records\) without repeats"):
         function(torch.eye(3), 0.1, 4, repeats=False)
-    with pytest.raises(ValueError, match="noise_variance must be a finite number > 0, got 0.0"):
+    with pytest.raises(ValueError, match=r"noise_variance must be a finite number > 0, got 0\.0"):
         function(torch.eye(3), 0.0, 1)
     with pytest.raises(ValueError, match="covariance must be positive semidefinite"):
         function(torch.tensor([[1.0, 3.0], [3.0, 1.0]]), 0.1, 1)

@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from botorch_private.theory import distortion, projection_dim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+
+from botorch_private.theory import distortion, projection_dim
 
 counts = st.integers(1, 10**7)
 distortions = st.floats(1e-3, 0.5)
@@ -91,5 +92,5 @@ def test_projection_dim_refuses_what_is_out_of_range(arguments, message):
 
 
 def test_distortion_refuses_a_dimension_that_is_no_integer():
-    with pytest.raises(ValueError, match="projection_dim must be an integer >= 1, got 2000.5"):
+    with pytest.raises(ValueError, match=r"projection_dim must be an integer >= 1, got 2000\.5"):
         distortion(10, 2000.5, 0.1)

@@ -2,9 +2,10 @@ import math
 
 import numpy as np
 import pytest
-from botorch_private.theory import is_diagonally_dominant, mean_constant, variance_constant
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+
+from botorch_private.theory import is_diagonally_dominant, mean_constant, variance_constant
 
 
 def squared_exponential(X, outputscale):

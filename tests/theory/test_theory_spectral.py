@@ -3,13 +3,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from botorch_private.theory import (
     largest_projection_dim,
     singular_value_floor,
     smallest_singular_value,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 properties = settings(derandomize=True, max_examples=50, deadline=None)
 
