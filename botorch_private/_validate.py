@@ -21,21 +21,21 @@ _EXACT_IN_FLOAT64 = 2**53
 def positive(**values: Any) -> None:
     """Refuse each named value that is not a finite real number above 0."""
     for name, value in values.items():
-        if not _is_real(value) or not math.isfinite(value) or value <= 0:
+        if not _is_finite(value) or value <= 0:
             raise ValueError(f"{name} must be a finite number > 0, got {_show(value)}")
 
 
 def non_negative(**values: Any) -> None:
     """Refuse each named value that is not a finite real number, 0 or above."""
     for name, value in values.items():
-        if not _is_real(value) or not math.isfinite(value) or value < 0:
+        if not _is_finite(value) or value < 0:
             raise ValueError(f"{name} must be a finite number >= 0, got {_show(value)}")
 
 
 def finite(**values: Any) -> None:
     """Refuse each named value that is not a finite real number."""
     for name, value in values.items():
-        if not _is_real(value) or not math.isfinite(value):
+        if not _is_finite(value):
             raise ValueError(f"{name} must be a finite number, got {_show(value)}")
 
 
@@ -117,7 +117,7 @@ def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) 
 
 
 def vector(*, length: int | None = None, **values: Any) -> Tensor:
-    """Return the one named vector as a finite float64 tensor on the CPU, or refuse it."""
+    """Return a copy of the one named vector as a finite float64 tensor on the CPU, or refuse it."""
     ((name, value),) = values.items()
     numbers = _to_float64(name, value)
     if numbers.ndim != 1:
@@ -131,7 +131,7 @@ def vector(*, length: int | None = None, **values: Any) -> Tensor:
             f"{name} must be finite, got {_kind(numbers[first])} at position {first}"
             f"{_more(int(bad.sum()) - 1, 'positions')}"
         )
-    return numbers
+    return numbers.clone()
 
 
 def _to_float64(name: str, value: Any) -> Tensor:
@@ -141,7 +141,12 @@ def _to_float64(name: str, value: Any) -> Tensor:
         widened = value.detach().to(device="cpu", dtype=torch.float64)
         integral = not value.is_floating_point()
     else:
-        array = np.asarray(value)
+        if np.ma.is_masked(value):
+            raise ValueError(f"{name} must be complete, got masked entries; drop or fill them first")
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"{name} must be numbers in rows of equal length, but {error}") from error
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
             raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
         widened = torch.from_numpy(np.array(array, dtype=np.float64))
@@ -153,6 +158,13 @@ def _to_float64(name: str, value: Any) -> Tensor:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return _is_real(value) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def _is_integer(value: Any) -> bool:

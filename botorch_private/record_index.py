@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-# Odd 64-bit constants from a Weyl sequence; rows are hashed with them and then compared in full.
+# Constants of splitmix64 (Steele, Lea, Flood 2014).
 _GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
 
 
 class RecordIndex:
@@ -49,6 +51,12 @@ class RecordIndex:
 def _hashes(rows: np.ndarray) -> np.ndarray:
     bits = (np.ascontiguousarray(rows) + 0.0).view(np.uint64)  # + 0.0: -0.0 equals 0.0
     bits = bits ^ (bits >> np.uint64(32))
-    columns = np.arange(1, rows.shape[1] + 1, dtype=np.uint64)
-    multipliers = (columns * np.uint64(_GOLDEN)) | np.uint64(1)
-    return (bits * multipliers).sum(axis=1, dtype=np.uint64)
+    return (bits * _multipliers(rows.shape[1])).sum(axis=1, dtype=np.uint64)
+
+
+def _multipliers(columns: int) -> np.ndarray:
+    # No small linear relation may hold among them: tables of small integers would share hashes.
+    z = np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_MIX_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_MIX_2)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)

@@ -102,7 +102,7 @@ class Release:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
                     raise ValueError(f"path must be a file written by Release.save, but {path} is not")
-                _refuse_newer(metadata, path)
+                _refuse_other_version(metadata, path)
                 candidates = file.get_tensor("candidates")
         except SafetensorError as error:
             raise ValueError(
@@ -131,12 +131,12 @@ class Release:
         return json.dumps(values, sort_keys=True)
 
 
-def _refuse_newer(metadata: dict[str, str], path: Path) -> None:
+def _refuse_other_version(metadata: dict[str, str], path: Path) -> None:
     version = metadata.get("format_version", "")
-    if not version.isdigit() or int(version) > FORMAT_VERSION:
+    if version != str(FORMAT_VERSION):
         raise ValueError(
-            f"path must be a release of format version {FORMAT_VERSION} or older, but {path} has "
-            f"version {version!r}: upgrade botorch-private"
+            f"path must be a release of format version {FORMAT_VERSION}, but {path} has version "
+            f"{version!r}: if that is newer, upgrade botorch-private"
         )
 
 

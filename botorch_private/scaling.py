@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -67,10 +68,10 @@ class PublicScaling:
                     f"lower must be below upper, got lower >= upper for {self._name(column)}: "
                     f"{float(self.lower[column])} >= {float(self.upper[column])}"
                 )
-        half = (self.upper - self.lower) / 2
+        centre = self.lower / 2 + self.upper / 2
+        half = torch.maximum(self.upper - centre, centre - self.lower)  # the centre is rounded
         shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
-        self.unit = shape * float((half / shape).norm()) * _ROUNDING_MARGIN / self.radius
-        self._centre = self.lower + half
+        self._adopt(centre, shape, float((half / shape).norm()))
 
     @classmethod
     def from_data(
@@ -103,7 +104,7 @@ class PublicScaling:
         )
         table = _validate.matrix(records=records)
         low, high = table.amin(dim=0), table.amax(dim=0)
-        margin = torch.where(low == high, torch.ones_like(low), torch.zeros_like(low))
+        margin = torch.where(low == high, low.abs().clamp(min=1.0), torch.zeros_like(low))
         scaling = cls(low - margin, high + margin, radius=radius, names=names)
         centre = table.mean(dim=0)
         shape = torch.ones_like(centre)
@@ -112,8 +113,7 @@ class PublicScaling:
         largest = float(((table - centre) / shape).norm(dim=1).max())
         if largest == 0:
             raise ValueError("records must hold at least two different rows, got equal rows only")
-        scaling.unit = shape * largest * _ROUNDING_MARGIN / scaling.radius
-        scaling._centre = centre
+        scaling._adopt(centre, shape, largest)
         scaling.public = False
         return scaling
 
@@ -155,6 +155,17 @@ class PublicScaling:
 
     def __repr__(self) -> str:
         return f"PublicScaling(features={self.features}, radius={self.radius}, public={self.public})"
+
+    def _adopt(self, centre: Tensor, shape: Tensor, largest_norm: float) -> None:
+        """Put the centre at the origin, and what is `largest_norm` shapes away on the sphere."""
+        unit = shape * largest_norm * _ROUNDING_MARGIN / self.radius
+        for column in range(self.features):
+            if not 0 < unit[column] < math.inf:
+                raise ValueError(
+                    f"ranges, lengthscale and radius must give a finite unit > 0 in float64, got "
+                    f"{float(unit[column])} for {self._name(column)}"
+                )
+        self._centre, self.unit = centre, unit
 
     def _checked_lengthscale(self, lengthscale: Any) -> Tensor:
         shape = _validate.vector(lengthscale=lengthscale, length=self.features)

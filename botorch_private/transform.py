@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from botorch_private.release import Release
 from botorch_private.scaling import PublicScaling
 
 _POSITIONS_SHOWN = 5
+_MAP_TOLERANCE = 1e-9
 
 
 class PrivateProjectionTransform(InputTransform, Module):
@@ -104,11 +106,13 @@ class PrivateProjectionTransform(InputTransform, Module):
             ValueError: If a row is no record (naming its position), the width is wrong, or ``X`` is
                 to be differentiated.
         """
-        try:
+        with _no_attribute_error():
             return self._secret(X)
-        except AttributeError as error:
-            # BoTorch takes an AttributeError for "no transform" and would go on with raw inputs.
-            raise RuntimeError(f"PrivateProjectionTransform failed: {error}") from error
+
+    def forward(self, X: Tensor) -> Tensor:
+        """As in BoTorch: `transform`, in every mode."""
+        with _no_attribute_error():  # whatever a subclass does in `transform`
+            return super().forward(X)
 
     def untransform(self, X: Tensor) -> Tensor:
         """Refused: it would undo the release."""
@@ -141,6 +145,15 @@ class PrivateProjectionTransform(InputTransform, Module):
         )
 
 
+@contextmanager
+def _no_attribute_error():
+    # BoTorch takes an AttributeError for "no transform" and would go on with raw inputs.
+    try:
+        yield
+    except AttributeError as error:
+        raise RuntimeError(f"PrivateProjectionTransform failed: {error}") from error
+
+
 class _Secret:
     """The records and their released rows, out of reach of `Module.to` and of serialization."""
 
@@ -155,8 +168,15 @@ class _Secret:
         self.rows = self.published.release.candidates[self.published.rows_of_records]
         self._features = scaling.features
         self._scaling = scaling
-        table = _validate.matrix(records=records).clone().numpy()
-        self._index = RecordIndex(table)
+        table = _validate.matrix(records=records).clone()
+        self._index = RecordIndex(table.numpy())
+        row_map = self.published.row_map
+        if row_map is not None:
+            # An almost dependent column makes the map useless in floating point: look up instead.
+            error = (row_map(scaling.scale_tensor(table)) - self.rows).abs().max()
+            if error > _MAP_TOLERANCE * self.rows.abs().max():
+                row_map = None
+        self._row_map = row_map
 
     def __call__(self, X: Tensor) -> Tensor:
         if not isinstance(X, Tensor) or X.ndim < 2 or not X.is_floating_point():
@@ -164,8 +184,7 @@ class _Secret:
             raise ValueError(f"X must be a batch_shape x q x d floating-point tensor, got a {kind}")
         if X.shape[-1] != self._features:
             raise ValueError(f"X must have {self._features} columns, got {X.shape[-1]}")
-        row_map = self.published.row_map
-        return self._look_up(X) if row_map is None else self._map(X, row_map)
+        return self._look_up(X) if self._row_map is None else self._map(X, self._row_map)
 
     def _look_up(self, X: Tensor) -> Tensor:
         if X.requires_grad:
@@ -197,7 +216,10 @@ class _Secret:
         message = f"X must hold records only, but the rows at position {shown}{more} are none"
         if X.dtype != torch.float64:
             return f"{message}: {X.dtype} values rarely equal the float64 records, pass X as float64"
-        return f"{message}: only records have released rows (exact values, no rounding in between)"
+        return (
+            f"{message}: only records have released rows (exact values, no rounding in between), so "
+            f"optimize over them with optimize_acqf_discrete(choices=records), not with optimize_acqf"
+        )
 
     def __deepcopy__(self, memo: dict) -> _Secret:
         return self

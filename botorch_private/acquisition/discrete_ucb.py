@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import PosteriorTransform
-from botorch.models.model import Model
+from botorch.models.model import Model, ModelList
 from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private import _validate
@@ -77,6 +78,13 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         if not isinstance(candidates, Tensor) or not candidates.is_floating_point():
             raise ValueError("candidates must be an n x d floating-point tensor")
         _validate.matrix(candidates=candidates)
+        for name, parameter in model.named_parameters():
+            # BoTorch would cast the whole model to the dtype of the candidates, for good.
+            if parameter.dtype != candidates.dtype:
+                raise ValueError(
+                    f"candidates must have the dtype of the model, got {candidates.dtype} for a model "
+                    f"whose {name} is {parameter.dtype}"
+                )
         _validate.count(chunk_size=chunk_size)
         if beta is None:
             beta = ucb_beta(t, len(candidates), failure_probability)
@@ -115,14 +123,12 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         Args:
             X_pending: ``m x d`` points that were asked and not yet answered; None: forget them.
         """
+        model = self._unconditioned
+        if X_pending is not None and len(X_pending) > 0:
+            with torch.no_grad():
+                model = _hallucinate(model, X_pending)
+        self.model = model
         self.X_pending = X_pending
-        self.model = self._unconditioned
-        if X_pending is None or len(X_pending) == 0:
-            return
-        with torch.no_grad():
-            # A first prediction fills the caches that conditioning builds on.
-            posterior: Any = self._unconditioned.posterior(X_pending)
-            self.model = self._unconditioned.condition_on_observations(X_pending, posterior.mean)
 
     def scores(self) -> Tensor:
         """Scores of all candidates, ``n`` numbers, computed in chunks without gradients.
@@ -183,8 +189,22 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
                 batch = self.candidates[chosen]
                 self.set_X_pending(batch if pending is None else torch.cat([pending, batch]))
         finally:
-            if len(chosen) > 1 or q > 1:
+            if q > 1:
                 self.set_X_pending(pending)
+
+
+def _hallucinate(model: Any, X: Tensor) -> Model:
+    """Condition a model on its own posterior mean at ``m x d`` points."""
+    if isinstance(model, ModelList):
+        return type(model)(*[_hallucinate(part, X) for part in model.models])
+    # The prediction also fills the caches that conditioning builds on.
+    mean = model.posterior(X).mean
+    likelihood = getattr(model, "likelihood", None)
+    if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
+        return model.condition_on_observations(X, mean)
+    # As in `fantasize`: a new observation has the average noise of the known ones.
+    noise = likelihood.noise.mean(dim=-1).expand_as(mean)
+    return model.condition_on_observations(X, mean, noise=noise)
 
 
 def _best(scores: Tensor, allowed: Tensor, generator: torch.Generator | None) -> int:

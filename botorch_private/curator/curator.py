@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -153,8 +154,10 @@ class Curator:
     @staticmethod
     def _finite(value: Any, row: int) -> float:
         try:
-            number = float(value)
-        except (TypeError, ValueError) as error:
+            if isinstance(value, (str, bytes)):
+                raise TypeError("text is no number")
+            number = float(value.item() if isinstance(value, (Tensor, np.ndarray)) else value)
+        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
             raise ValueError(
                 f"objective must return one number, got {type(value).__name__} for released row {row}"
             ) from error

@@ -74,6 +74,8 @@ class Modeler:
         _validate.count(n_initial=n_initial, refit_every=refit_every)
         if beta is not None:
             _validate.non_negative(beta=beta)
+        if dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         self.release = release
         self.failure_probability = failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
@@ -84,7 +86,7 @@ class Modeler:
         if generator is None:
             generator = torch.Generator()
             generator.seed()
-        self._generator = generator
+        self._seed = int(torch.randint(2**62, (), generator=generator))
         self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
         self._candidates = release.candidates.to(device=device, dtype=dtype)
         self._told: dict[int, float] = {}
@@ -204,7 +206,7 @@ class Modeler:
         if room > 0 and initial:
             return initial[: min(q, room)]
         if not self._told:  # a batch larger than the initial design, before any answer
-            rest = torch.randperm(len(self._candidates), generator=self._generator).tolist()
+            rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
         acqf = DiscreteUCB(
             self.model(),
@@ -215,7 +217,11 @@ class Modeler:
         )
         if self._pending:
             acqf.set_X_pending(self._candidates[self._pending])
-        return acqf.select(q, exclude=asked, generator=self._generator).tolist()
+        return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+
+    def _turn(self) -> torch.Generator:
+        """Randomness of this turn: the same after a resume, which drew nothing before."""
+        return torch.Generator().manual_seed(self._seed + len(self._told) + len(self._pending))
 
 
 def _fittable(name: str) -> bool:

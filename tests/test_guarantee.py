@@ -1,0 +1,202 @@
+"""PrivacyGuarantee: sentences, distances, JSON, and what several releases cost together."""
+
+import math
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import dp_accounting
+import pytest
+from dp_accounting import pld
+
+from botorch_private import (
+    NoisyProjection,
+    NoPrivacy,
+    PrivacyGuarantee,
+    SpectralProjection,
+    compose,
+)
+from botorch_private.noise_law import DELTA_FP, GRID
+
+LAPLACE = NoisyProjection(1.0).guarantee(n=2004, d=2)
+GAUSSIAN = NoisyProjection(1.0, 1e-5, noise="gaussian").guarantee(n=2004, d=2)
+PROJECTED = NoisyProjection(1.0, 1e-5, projection_dim=5).guarantee(n=2004, d=20)
+GUARANTEES = [
+    LAPLACE,
+    GAUSSIAN,
+    PROJECTED,
+    SpectralProjection(1.0, 1e-5, 3).guarantee(2004, 2),
+    NoPrivacy().guarantee(2004, 2),
+    replace(LAPLACE, unit=(1.0, 2.0), names=("a", "b"), radius=25.0).voided("because"),
+    compose([LAPLACE, GAUSSIAN], delta=1e-4),
+]
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: g.mechanism)
+def test_json_round_trip_keeps_everything(guarantee):
+    assert PrivacyGuarantee.from_json(guarantee.to_json()) == guarantee
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"epsilon": 1}', '{"secret": 1}'])
+def test_a_text_that_is_no_guarantee_is_refused(text):
+    with pytest.raises(ValueError, match="text must be the JSON of a PrivacyGuarantee"):
+        PrivacyGuarantee.from_json(text)
+
+
+def test_a_guarantee_cannot_be_changed_by_assignment():
+    with pytest.raises(FrozenInstanceError):
+        LAPLACE.epsilon = 0.1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("distance", [0.1, 0.5, 2.0, 5.0, 10.0, 50.0])
+def test_pure_epsilon_is_linear_in_distance(distance):
+    # What rounding to the grid adds is charged to every distance alike, 3.5e-4 units at d = 2.
+    assert LAPLACE.at(distance) == pytest.approx(distance, abs=4e-4, rel=4e-4)
+
+
+@pytest.mark.parametrize("distance", [0.1, 0.5, 2.0, 5.0, 10.0, 50.0])
+def test_gaussian_epsilon_at_a_distance_equals_dp_accounting(distance):
+    shift = (distance + math.sqrt(2) * GRID) / GAUSSIAN.law.scale
+    expected = dp_accounting.get_epsilon_gaussian(1 / shift, 1e-5)
+    assert GAUSSIAN.at(distance) == pytest.approx(expected, rel=1e-6)
+    assert GAUSSIAN.at(distance) >= expected * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("guarantee", [LAPLACE, GAUSSIAN, PROJECTED])
+def test_epsilon_at_one_unit_is_the_promise(guarantee):
+    assert guarantee.at(1.0) == pytest.approx(guarantee.epsilon, rel=1e-8)
+    assert guarantee.at(1.0) <= guarantee.epsilon
+    assert guarantee.at(0.0) == 0.0
+
+
+def test_replacing_a_whole_record_costs_the_diameter():
+    assert NoisyProjection(3.0).guarantee(2004, 2).at(50.0) == pytest.approx(150, rel=1e-3)
+    gaussian = NoisyProjection(3.0, 1e-5, noise="gaussian").guarantee(2004, 2)
+    assert gaussian.at(50.0) == pytest.approx(799, rel=5e-3)
+
+
+@pytest.mark.parametrize("distance", [-1.0, math.nan, math.inf, "1", True])
+def test_a_distance_that_is_none_is_refused(distance):
+    with pytest.raises(ValueError, match="distance must be a finite number >= 0"):
+        LAPLACE.at(distance)
+
+
+def test_location_radius_in_the_plane():
+    assert LAPLACE.location_radius(0.95) == pytest.approx(4.74, rel=1e-2)
+    with pytest.raises(ValueError, match=r"probability must be a number in \(0, 1\), got 1"):
+        LAPLACE.location_radius(1)
+
+
+def test_adjacency_is_stated_in_words():
+    for sentence in (
+        "one record",
+        "at most D units",
+        "the number of records, the outcomes and all other",
+    ):
+        assert sentence in LAPLACE.adjacency
+        assert sentence in str(LAPLACE)
+
+
+def test_printed_guarantee_says_what_one_unit_is_and_what_a_whole_record_costs():
+    text = str(replace(LAPLACE, unit=(3.9, 17.0), names=("age", "pressure"), radius=25.0))
+    assert "HOLDS" in text
+    assert "DOES NOT HOLD" not in text
+    assert "3.9 of age, or 17 of pressure" in text
+    assert "50 units: 49.98 (the last: one record replaced by any other)" in text
+    assert "factor of at most e^1 = 2.718" in text
+    assert "located within 4.75 units in 95 % of cases" in text
+    assert "outcomes are answered as they are" in text
+    assert len(text.splitlines()) <= 12
+
+
+def test_a_void_guarantee_says_why_first():
+    text = str(LAPLACE.voided("the moon was full"))
+    assert text.splitlines()[0].endswith("DOES NOT HOLD")
+    assert "Why not: the moon was full." in text
+    assert not LAPLACE.voided("x").holds
+    assert LAPLACE.holds
+
+
+def test_unknown_scaling_is_said_rather_than_guessed():
+    assert "no scaling was given" in str(LAPLACE)
+
+
+def test_two_pure_releases_add():
+    total = compose([LAPLACE, LAPLACE])
+    assert total.epsilon == pytest.approx(2.0, rel=1e-9)
+    assert total.delta == 2 * DELTA_FP
+    assert total.at(3.0) == pytest.approx(2 * LAPLACE.at(3.0))
+    assert total.holds
+
+
+def test_ten_gaussian_releases_equal_published_and_dp_accounting_numbers():
+    total = compose([GAUSSIAN] * 10, delta=1e-5)
+    assert total.epsilon == pytest.approx(3.619, abs=2e-3)
+    accountant = pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(GAUSSIAN.law.scale / (1 + math.sqrt(2) * GRID)), 10)
+    assert total.epsilon == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
+    # Exactly the Gaussian of 10 times the precision, at any distance.
+    shift = math.sqrt(10) * (4 + math.sqrt(2) * GRID) / GAUSSIAN.law.scale
+    assert total.at(4.0) == pytest.approx(dp_accounting.get_epsilon_gaussian(1 / shift, 1e-5), rel=1e-6)
+
+
+def test_a_mixture_costs_less_than_the_sum_and_more_than_either():
+    half, wide = NoisyProjection(0.5).guarantee(100, 2), replace(GAUSSIAN)
+    total = compose([half, wide], delta=1e-5)
+    assert max(half.epsilon, wide.epsilon) < total.epsilon < half.epsilon + wide.epsilon + 1e-9
+    law = replace(GAUSSIAN.law, scale=5.0 * (1 + math.sqrt(2) * GRID))
+    ours = compose([half, replace(GAUSSIAN, law=law)], delta=1e-5)
+    pure = pld.common.DifferentialPrivacyParameters(0.5, 0.0)
+    theirs = pld.privacy_loss_distribution.from_privacy_parameters(pure).compose(
+        pld.privacy_loss_distribution.from_gaussian_mechanism(5.0)
+    )
+    assert ours.epsilon == pytest.approx(theirs.get_epsilon_for_delta(1e-5), abs=1e-5)
+
+
+def test_a_projected_release_composes_as_an_event_with_its_own_delta():
+    total = compose([PROJECTED, PROJECTED])
+    assert total.delta == 2e-5
+    # The events' delta is half of the total, so each costs a little more than alone; basic
+    # composition is the upper bound for what the accountant may return.
+    law = PROJECTED.law
+    assert 1.0 < total.epsilon <= 2 * law.epsilon(1.0, 0.49e-5)
+
+
+def test_composition_of_compositions_is_flat_and_inherits_doubts():
+    inner = compose([LAPLACE, LAPLACE.voided("seeded")])
+    outer = compose([inner, LAPLACE])
+    assert len(outer.parts) == 3
+    assert outer.epsilon == pytest.approx(3.0)
+    assert not outer.holds
+    assert outer.reasons == ("seeded",)
+    assert outer.location_radius(0.5) == LAPLACE.location_radius(0.5)
+
+
+def test_releases_without_noise_add_their_claims_and_promise_nothing_beyond_one_unit():
+    spectral = SpectralProjection(1.0, 1e-5, 3).guarantee(3, 5)
+    total = compose([spectral, spectral])
+    assert total.epsilon == pytest.approx(2.0)
+    assert total.at(1.1) == math.inf
+
+
+def test_compositions_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="guarantees must hold at least one"):
+        compose([])
+    with pytest.raises(ValueError, match="guarantees must share one unit"):
+        compose([LAPLACE, replace(LAPLACE, unit=(1.0, 1.0))])
+
+
+def test_composing_a_mixture_without_dp_accounting_says_what_to_install():
+    code = (
+        "import sys; sys.modules['dp_accounting'] = None\n"
+        "from botorch_private import NoisyProjection, compose\n"
+        "a = NoisyProjection(1.0).guarantee(9, 2)\n"
+        "b = NoisyProjection(1.0, 1e-5, noise='gaussian').guarantee(9, 2)\n"
+        "compose([a, a]), compose([b, b])\n"
+        "try: compose([a, b])\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "pip install 'botorch-private[accounting]'" in done.stdout

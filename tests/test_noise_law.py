@@ -1,0 +1,106 @@
+"""The law of the noise: variance, radius, what it costs at a distance."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from botorch_private.noise_law import DELTA_FP, NoiseLaw
+from botorch_private.privacy_curve import gaussian_epsilon
+
+LAWS = st.builds(
+    NoiseLaw,
+    kind=st.sampled_from(["laplace", "gaussian"]),
+    dim=st.integers(1, 30),
+    scale=st.floats(0.05, 50),
+    features=st.just(30),
+)
+
+
+def test_variances_are_those_of_the_radius_law():
+    assert NoiseLaw("laplace", 5, 2.0, 5).variance == 24.0  # (k + 1) scale^2
+    assert NoiseLaw("gaussian", 5, 2.0, 5).variance == 4.0
+    # E|z|^2 = dim * variance = scale^2 k (k + 1), the second moment of Gamma(k).
+    assert 5 * 24.0 == pytest.approx(stats.gamma(5, scale=2.0).moment(2))
+
+
+@pytest.mark.parametrize(("epsilon", "radius"), [(1, 4.74), (3, 1.58), (15, 0.316)])
+def test_laplace_location_radius_in_the_plane(epsilon, radius):
+    assert NoiseLaw("laplace", 2, 1 / epsilon, 2).radius(0.95) == pytest.approx(radius, rel=3e-3)
+
+
+@pytest.mark.parametrize(("std", "radius"), [(3.7306, 9.13), (1.39, 3.40)])
+def test_gaussian_location_radius_in_the_plane(std, radius):
+    assert NoiseLaw("gaussian", 2, std, 2).radius(0.95) == pytest.approx(radius, rel=3e-3)
+
+
+def test_laplace_epsilon_is_linear_in_distance_up_to_rounding():
+    law = NoiseLaw("laplace", 2, 1.0, 2)
+    for distance in (0.1, 1.0, 10.0, 50.0):
+        assert distance < law.epsilon(distance, 0.0) < distance + 4e-4
+    assert law.epsilon(0.0, 0.0) == 0.0
+
+
+def test_gaussian_epsilon_is_balle_wang_at_the_rounded_distance():
+    law = NoiseLaw("gaussian", 3, 2.0, 3)
+    ideal = gaussian_epsilon(1e-5, (1 + math.sqrt(3) * law.grid) / 2.0)
+    assert ideal < law.epsilon(1.0, 1e-5) < ideal * (1 + 1e-6)
+    assert law.epsilon(1.0, DELTA_FP) == math.inf
+
+
+def test_projected_laplace_pays_the_worst_case_and_gaussian_the_average():
+    laplace = NoiseLaw("laplace", 5, 1.0, 20)
+    assert laplace.epsilon(1.0, 0.0) == pytest.approx(2.0, rel=1e-3)  # sqrt(20 / 5)
+    gaussian = NoiseLaw("gaussian", 5, 4.691439, 20)
+    assert gaussian.epsilon(1.0, 1e-5) == pytest.approx(1.0, rel=1e-3)
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(LAWS, st.floats(0.01, 50), st.floats(1.01, 3))
+def test_more_distance_or_less_noise_never_costs_less(law, distance, factor):
+    cost = law.epsilon(distance, 1e-5)
+    assert law.epsilon(distance * factor, 1e-5) >= cost
+    assert replace(law, scale=law.scale * factor).epsilon(distance, 1e-5) <= cost
+
+
+@settings(derandomize=True, max_examples=40, deadline=None)
+@given(LAWS, st.floats(0.01, 50))
+def test_rounding_of_two_records_adds_at_most_what_is_charged(law, distance):
+    # The corners of a grid cell are the worst case: both records move by half a step everywhere.
+    k, g = law.dim, law.grid
+    rng = np.random.default_rng(7)
+    direction = rng.standard_normal((200, k))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    x = rng.uniform(-25, 25, (200, k))
+    moved = np.rint(x / g) * g - np.rint((x + distance * direction) / g) * g
+    assert np.linalg.norm(moved, axis=1).max() <= distance + law.rounding
+
+
+def test_arithmetic_slack_is_what_the_derivation_says():
+    law = NoiseLaw("laplace", 2, 1.0, 2)
+    rho = stats.gamma(2).isf(DELTA_FP)
+    error = 128 * 2.0**-53
+
+    def eta(radius):
+        return 4 * 2 * error * radius / law.grid + math.sqrt(2) * error * radius
+
+    assert law.arithmetic_slack(3.0) == pytest.approx(eta(rho) + eta(rho + 3.0), rel=1e-9)
+    assert law.arithmetic_slack(1.0) < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("cauchy", 2, 1.0, 2), "kind must be one of 'laplace', 'gaussian', got 'cauchy'"),
+        (("laplace", 3, 1.0, 2), "dim must be at most features=2, got 3"),
+        (("laplace", 0, 1.0, 2), "dim must be an integer >= 1, got 0"),
+        (("laplace", 2, 0.0, 2), "scale must be a finite number > 0, got 0.0"),
+    ],
+)
+def test_impossible_laws_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        NoiseLaw(*arguments)
