@@ -13,11 +13,12 @@ calibration holds as it is. Two things remain, and both are charged here, agains
 *Rounding of the record.* Two records at distance ``D`` are at most ``D + sqrt(dim) grid`` apart once
 rounded, and float64 errs by at most `INPUT_ERROR` times the largest admitted norm on the way there.
 
-*Arithmetic of the sampler.* The sampler (`mechanisms.entropy`) computes a draw with a relative error
-of at most ``u = 128 * 2^-53`` per coordinate, at every magnitude. A grid cell within ``rho``
+*Arithmetic of the sampler.* The sampler (`mechanisms.entropy`) computes a coordinate of a draw with
+an error of at most ``u = 128 * 2^-53`` times the length of the draw, or times ``scale`` where that
+is longer: directions are accurate at every magnitude, tails are not cut off. A grid cell within ``rho``
 of the record therefore gets a probability that is off by a factor of at most ``e^eta(rho)``, with
 
-``eta(rho) = 4 dim e / grid + sqrt(dim) e s``,  ``e = u rho``,
+``eta(rho) = 4 dim e / grid + sqrt(dim) e s``,  ``e = u rho``  (``rho >= rho_0 >= scale``),
 
 where ``s`` is the slope of the log density within ``rho`` (``1 / scale``, or ``rho / scale^2``).
 Outside ``rho_0`` lies a share of at most `DELTA_FP` of the noise. So for records at distance ``D``

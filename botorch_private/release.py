@@ -103,7 +103,8 @@ class Release:
                 if metadata.get("format") != FORMAT:
                     raise ValueError(f"path must be a file written by Release.save, but {path} is not")
                 _refuse_other_version(metadata, path)
-                candidates = file.get_tensor("candidates")
+                # safetensors maps the file: without a copy, rows would change along with it.
+                candidates = file.get_tensor("candidates").clone()
         except SafetensorError as error:
             raise ValueError(
                 f"path must be a whole release file, but {path} is truncated or damaged: {error}"

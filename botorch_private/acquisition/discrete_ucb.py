@@ -117,7 +117,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
         return score.squeeze(-1)
 
-    def set_X_pending(self, X_pending: Tensor | None = None) -> None:
+    def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802
         """Condition on the posterior mean at pending points, or on nothing.
 
         Args:

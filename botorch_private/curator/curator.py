@@ -154,9 +154,10 @@ class Curator:
     @staticmethod
     def _finite(value: Any, row: int) -> float:
         try:
-            if isinstance(value, (str, bytes)):
+            single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
+            if isinstance(single, (str, bytes)):
                 raise TypeError("text is no number")
-            number = float(value.item() if isinstance(value, (Tensor, np.ndarray)) else value)
+            number = float(single)
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
             raise ValueError(
                 f"objective must return one number, got {type(value).__name__} for released row {row}"

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 _UNIT = 2.0**-62
+_BLOCK = 16  # a product of 16 uniforms is below float64's range with probability < 1e-250
 
 
 class Entropy(Protocol):
@@ -76,15 +77,28 @@ def exponentials(entropy: Entropy, count: int) -> np.ndarray:
     return -np.where(below, np.log1p(-v), np.log(v))
 
 
+def gammas(entropy: Entropy, count: int, shape: int) -> np.ndarray:
+    """Gamma variables of integer shape and scale 1: sums of ``shape`` exponentials.
+
+    The logarithm is taken of products of `_BLOCK` uniforms. Each factor keeps its relative
+    accuracy, so the sum errs by a few units in the last place of itself or of 1.
+    """
+    factors = uniforms(entropy, count * shape).reshape(count, shape)
+    total = np.zeros(count)
+    for start in range(0, shape, _BLOCK):
+        total -= np.log(factors[:, start : start + _BLOCK].prod(axis=1))
+    return total
+
+
 def normals(entropy: Entropy, count: int) -> np.ndarray:
     """Standard normals by Box & Muller (1958), the angle folded into one octant.
 
-    Within an octant neither sine nor cosine loses digits; three spare bits unfold it.
+    Within an octant neither sine nor cosine loses digits. Three more bits unfold it: the two spare
+    ones of each word are signs, and bytes of further words say whether to swap sine and cosine.
     """
     pairs = (count + 1) // 2
     radius = np.sqrt(2 * exponentials(entropy, pairs))
     words = entropy.words(pairs)
-    # Three spare bits are taken from words of their own where 62 bits are needed for the fraction.
     angle = _fractions(entropy, words >> np.uint64(2)) * (np.pi / 4)
     swap = np.frombuffer(entropy.words((pairs + 7) // 8).tobytes(), dtype=np.uint8)[:pairs] & 1
     cosine, sine = radius * np.cos(angle), radius * np.sin(angle)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from botorch_private import _validate
-from botorch_private.mechanisms.entropy import Entropy, exponentials, normals
+from botorch_private.mechanisms.entropy import Entropy, gammas, normals
 from botorch_private.noise_law import DELTA_FP, NoiseLaw
 from botorch_private.privacy_curve import gaussian_noise_std
 
@@ -57,7 +57,7 @@ def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     """
     directions = normals(entropy, count * law.dim).reshape(count, law.dim)
     if law.kind == "laplace":
-        radius = exponentials(entropy, count * law.dim).reshape(count, law.dim).sum(axis=1)
+        radius = gammas(entropy, count, law.dim)
         radius /= np.linalg.norm(directions, axis=1)
         directions *= radius[:, None]
     directions *= law.scale / law.grid

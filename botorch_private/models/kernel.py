@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import torch
+from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel
 from gpytorch.priors import LogNormalPrior, Prior
 from torch import Tensor
@@ -14,6 +15,7 @@ from botorch_private import _validate
 from botorch_private.release import Release
 
 _DEFAULT_RADIUS = 25.0
+_SHORTEST = 1e-4  # share of the radius; at a length-scale of 0 the prior raises, and a fit gets there
 
 
 class ReleasedInputKernel(Kernel):
@@ -66,10 +68,15 @@ class ReleasedInputKernel(Kernel):
             _validate.count(noise_dim=noise_dim)
         super().__init__(ard_num_dims=ard_num_dims, lengthscale_prior=lengthscale_prior, **kwargs)
         self.noise_dim = noise_dim
-        self.register_buffer("noise_variance", torch.tensor(float(noise_variance), dtype=torch.float64))
+        # GPyTorch indexes the buffers of a batch of kernels like its length-scales.
+        shape = (*self.batch_shape, 1, 1)
+        variance = torch.full(shape, float(noise_variance), dtype=torch.float64)
+        self.register_buffer("noise_variance", variance)
 
     @classmethod
-    def of(cls, release: Release, *, ard: bool = False) -> ReleasedInputKernel:
+    def of(
+        cls, release: Release, *, ard: bool = False, batch_shape: torch.Size | None = None
+    ) -> ReleasedInputKernel:
         """Kernel for the rows of a release, with a length-scale prior that fits its public radius.
 
         The prior is BoTorch's dimension-scaled one (Hvarfner et al. 2024), moved from the unit cube
@@ -79,6 +86,7 @@ class ReleasedInputKernel(Kernel):
             release: The release whose rows are the inputs.
             ard: One length-scale per coordinate; refused for rotated or projected rows, where
                 coordinates have no meaning and separate length-scales undo the kept distances.
+            batch_shape: Batch of kernels, each with length-scales of its own; None: one kernel.
         """
         width = release.candidates.shape[-1]
         if ard and release.isotropic:
@@ -94,6 +102,8 @@ class ReleasedInputKernel(Kernel):
             noise_dim=width if ard else release.noise_dim,
             ard_num_dims=width if ard else None,
             lengthscale_prior=prior,
+            lengthscale_constraint=GreaterThan(_SHORTEST * radius),
+            batch_shape=batch_shape,
         )
         kernel.lengthscale = torch.tensor(radius / 2)
         return kernel

@@ -1,0 +1,59 @@
+# make demo   a hospital searches for its costliest stay, with and without privacy
+# make test   the whole test suite, with README and notebooks
+# make lint   formatter, linter, type checker, direction of imports
+# make bench  benchmarks of the release and the look-up
+#
+# Each target sets up what it needs, once, in .venv. It needs Python >= 3.11 and make.
+# A GPU build of torch: make TORCH="torch==2.13.0 --index-url ..." (see pytorch.org for the address).
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := botorch_private tests benchmarks
+
+# One thread a process: with more, small matrices spend their time waiting for each other.
+export OMP_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint bench notebooks clean
+
+demo: $(VENV)/.runtime
+	$(BIN)/botorch-private demo $(ARGS)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(MAKE) --no-print-directory notebooks
+
+notebooks: $(VENV)/.dev
+	SMOKE_TEST=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/release.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+$(VENV)/.base:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "botorch-private needs Python >= 3.11; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	touch $@
+
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(VENV)/.base
+	$(BIN)/python -m pip install --quiet -r requirements/runtime.txt
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet -r requirements/dev.txt
+	touch $@

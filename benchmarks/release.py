@@ -1,0 +1,127 @@
+"""Time and memory of a release and of the look-up, beside the machine's copy bandwidth.
+
+    make bench
+
+One thread, CPU seconds. Each figure of the look-up is the median of 9 runs; memory is the peak of a fresh process above
+the table that it holds. Targets: 10^6 x 10 records released in under 5 s and under 4 times the
+table's memory; a look-up of 10^5 rows in under 50 ms.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from botorch_private import NoisyProjection, PrivateProjectionTransform, PublicScaling
+from botorch_private.curator import publish
+from botorch_private.record_index import RecordIndex
+
+RESULTS = Path(__file__).parent / "results" / "release.md"
+FEATURES = 10
+MECHANISMS = {
+    "no projection": NoisyProjection(1.0),
+    "Gaussian": NoisyProjection(1.0, 1e-5, noise="gaussian"),
+    "r = 20 > d": NoisyProjection(1.0, projection_dim=20),
+    "r = 5 < d": NoisyProjection(1.0, 1e-5, projection_dim=5),
+}
+
+
+def table(n: int) -> torch.Tensor:
+    """A table of ``n`` random records in the unit cube."""
+    return torch.rand(n, FEATURES, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def scaling() -> PublicScaling:
+    """The declared unit cube."""
+    return PublicScaling([0.0] * FEATURES, [1.0] * FEATURES)
+
+
+def seconds(work, runs: int) -> float:
+    """Median CPU time of ``work``, in seconds."""
+    times = []
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return statistics.median(times)
+
+
+def memory(field: str) -> int:
+    """A field of Linux's /proc/self/status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def measure_release(name: str, n: int) -> None:
+    """In a process of its own: print CPU time, and peak memory over the table's size."""
+    torch.set_num_threads(1)
+    publish(table(100), scaling(), MECHANISMS[name])  # imports and caches
+    before = memory("VmRSS")
+    records = table(n)
+    Path("/proc/self/clear_refs").write_text("5")  # forget earlier peaks
+    start = time.process_time()
+    publish(records, scaling(), MECHANISMS[name])
+    elapsed = time.process_time() - start
+    peak = memory("VmHWM") - before
+    print(json.dumps({"seconds": elapsed, "memory": peak / records.nbytes}))
+
+
+def release_rows(n: int) -> list[str]:
+    """One line of the results a mechanism."""
+    lines = []
+    for name in MECHANISMS:
+        done = subprocess.run(
+            [sys.executable, __file__, name, str(n)], check=True, capture_output=True, text=True
+        )
+        result = json.loads(done.stdout.splitlines()[-1])
+        lines.append(f"| {n:,} x {FEATURES} | {name} | {result['seconds']:.2f} | {result['memory']:.2f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    """Measure everything and write the results."""
+    torch.set_num_threads(1)
+    block = torch.zeros(2**25, dtype=torch.float64)
+    target = torch.empty_like(block)
+    copy = seconds(lambda: target.copy_(block), 7)
+    bandwidth = 2 * block.nbytes / copy / 1e9
+    lines = [
+        "# Release and look-up",
+        "",
+        f"Copy bandwidth of this machine, one thread: {bandwidth:.1f} GB/s (read and written).",
+        "",
+        "| table | mechanism | CPU s | peak memory / table (the table included) |",
+        "| --- | --- | --- | --- |",
+    ]
+    for n in (100_000, 1_000_000):
+        lines += release_rows(n)
+    lines += ["", "| rows looked up | among | CPU ms | floor: copy of the rows, ms |", "| --- | --- | --- | --- |"]
+    for n in (36_000, 1_000_000):
+        records = table(n)
+        transform = PrivateProjectionTransform(records, scaling(), NoisyProjection(1.0))
+        for count in (1, 100, 10_000, 100_000):
+            picks = torch.randint(n, (count,), generator=torch.Generator().manual_seed(1))
+            rows = records[picks]
+            transform(rows)
+            elapsed = seconds(lambda rows=rows, transform=transform: transform(rows), 9)
+            floor = 2 * rows.nbytes / bandwidth / 1e9
+            lines.append(f"| {count:,} | {n:,} | {1e3 * elapsed:.3f} | {1e3 * floor:.4f} |")
+            print(lines[-1], flush=True)
+    built = seconds(lambda: RecordIndex(table(1_000_000).numpy()), 3)
+    lines += ["", f"Building the index of 10^6 records (once, at release): {built:.2f} s."]
+    RESULTS.write_text("\n".join(lines) + "\n")
+    print(f"written to {RESULTS}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        measure_release(sys.argv[1], int(sys.argv[2]))
+    else:
+        main()

@@ -1,0 +1,420 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from botorch_private import (
+    BudgetError,
+    Curator,
+    NoisyProjection,
+    NoPrivacy,
+    NotDifferentiallyPrivate,
+    Observation,
+    PrivacyLeakWarning,
+    PublicScaling,
+    SpectralProjection,
+)
+from botorch_private.curator import planned_guarantee
+from botorch_private.mechanisms.entropy import OSEntropy
+
+N, D = 12, 3
+SCALING = PublicScaling([0.0] * D, [1.0] * D)
+LAPLACE = NoisyProjection(3.0)
+GAUSSIAN = NoisyProjection(1.0, delta=1e-5, noise="gaussian")
+ALMOST_NOISELESS = NoisyProjection(epsilon=1e6)
+SOURCE = torch.Generator().manual_seed(0)
+RECORDS = torch.rand(N, D, generator=SOURCE, dtype=torch.float64)
+OUTCOMES = torch.rand(N, generator=SOURCE, dtype=torch.float64)
+
+
+def make_curator(objective=OUTCOMES, *, records=RECORDS, scaling=SCALING, mechanism=LAPLACE, **options):
+    return Curator(records, scaling=scaling, mechanism=mechanism, objective=objective, **options)
+
+
+class Laboratory:
+    """An objective that counts what it measures, and can fail."""
+
+    def __init__(self):
+        self.measured = []
+        self.error = None
+
+    def __call__(self, record):
+        if self.error is not None:
+            raise self.error
+        self.measured.append(record)
+        return float(record.sum())
+
+
+@pytest.fixture
+def stop_drawing(monkeypatch):
+    """Return a function: from its call on, drawing noise or an order fails the test."""
+
+    def stop():
+        def words(self, count):
+            raise AssertionError("something was drawn")
+
+        monkeypatch.setattr(OSEntropy, "words", words)
+
+    return stop
+
+
+def test_a_vector_of_outcomes_answers_for_the_record_behind_the_row():
+    curator = make_curator()
+    for row in range(N):
+        record = int(curator.permutation[row])
+        assert curator.query(row) == Observation(row, float(OUTCOMES[record]))
+
+
+def test_a_callable_measures_the_raw_record_behind_the_row():
+    curator = make_curator(lambda record: record.sum())
+    for row in range(N):
+        expected = float(RECORDS[curator.permutation[row]].sum())
+        assert curator.query(row).value == pytest.approx(expected, rel=1e-15)
+
+
+def test_the_objective_gets_raw_features_unclipped_in_float64():
+    seen = []
+    curator = make_curator(lambda record: seen.append(record) or 0.0, records=100 * RECORDS.float())
+    curator.query(0)
+    assert seen[0].dtype == torch.float64
+    assert torch.equal(seen[0], (100 * RECORDS.float()).double()[curator.permutation[0]])
+
+
+@pytest.mark.parametrize("kind", ["list", "float32", "integers", "series", "tensor"])
+def test_outcomes_of_any_real_type_are_answered_as_floats(kind):
+    numbers = list(range(N))
+    outcomes = {
+        "list": numbers,
+        "float32": np.float32(numbers),
+        "integers": torch.tensor(numbers),
+        "series": pd.Series(numbers, index=numbers[::-1]),  # by position, not by label
+        "tensor": torch.tensor(numbers, dtype=torch.float64, requires_grad=True),
+    }[kind]
+    curator = make_curator(outcomes)
+    observation = curator.query(4)
+    assert type(observation.value) is float
+    assert observation.value == float(curator.permutation[4])
+
+
+@pytest.mark.parametrize("table", [RECORDS.tolist(), RECORDS.numpy(), pd.DataFrame(RECORDS.numpy())])
+def test_records_of_any_table_type_are_accepted(table):
+    curator = make_curator(lambda record: record[0], records=table)
+    assert curator.query(3).value == float(RECORDS[curator.permutation[3], 0])
+
+
+def test_a_record_is_measured_once_and_then_recalled():
+    laboratory = Laboratory()
+    curator = make_curator(laboratory)
+    assert curator.query(3) == curator.query(3) == curator.query(np.int64(3)) == curator.query(torch.tensor(3))
+    assert len(laboratory.measured) == 1
+
+
+def test_the_budget_counts_different_records_and_repeats_are_free():
+    laboratory = Laboratory()
+    curator = make_curator(laboratory, max_queries=3)
+    answers = []
+    for used, row in enumerate([5, 7, 9]):
+        assert curator.queries_left == 3 - used
+        answers.append(curator.query(row))
+        assert curator.query(5) == answers[0]
+    assert curator.queries_left == 0
+    with pytest.raises(BudgetError, match=r"^all max_queries=3 measurements are spent; rows that were"):
+        curator.query(0)
+    assert [curator.query(row) for row in [5, 7, 9]] == answers
+    assert len(laboratory.measured) == 3
+
+
+def test_without_a_budget_every_record_can_be_measured():
+    curator = make_curator()
+    assert curator.queries_left is None
+    assert sorted(curator.query(row).value for row in range(N)) == sorted(OUTCOMES.tolist())
+
+
+def test_a_failing_measurement_leaves_the_curator_as_it_was():
+    laboratory = Laboratory()
+    curator = make_curator(laboratory, max_queries=1)
+    for error in (RuntimeError("the instrument is broken"), KeyboardInterrupt()):
+        laboratory.error = error
+        with pytest.raises(type(error)):
+            curator.query(2)
+        assert curator.queries_left == 1
+    laboratory.error = None
+    assert curator.query(2).index == 2  # measured now
+    assert curator.queries_left == 0
+
+
+@pytest.mark.parametrize(
+    "result",
+    [float("nan"), float("inf"), -float("inf"), np.nan, torch.tensor(float("nan")), np.array([np.inf])],
+    ids=repr,
+)
+def test_a_result_that_is_not_finite_is_refused_and_not_charged(result):
+    curator = make_curator(lambda record: result, max_queries=1)
+    with pytest.raises(ValueError, match=r"^objective must return a finite number, got .*for released row 4"):
+        curator.query(4)
+    assert curator.queries_left == 1
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        "1.5",
+        b"1.5",
+        [1.0],
+        {},
+        1j,
+        10**400,
+        np.array([1.0, 2.0]),
+        np.array([]),
+        np.array("1.5"),
+        torch.ones(2),
+        torch.ones(0),
+        torch.tensor(1j),
+    ],
+    ids=repr,
+)
+def test_a_result_that_is_no_number_is_refused_and_not_charged(result):
+    curator = make_curator(lambda record: result, max_queries=1)
+    kind = type(result).__name__
+    with pytest.raises(ValueError, match=rf"^objective must return one number, got {kind} for released row 4"):
+        curator.query(4)
+    assert curator.queries_left == 1
+
+
+@pytest.mark.parametrize(
+    "result", [2, 2.0, np.float32(2), np.array(2), np.array([[2.0]]), torch.tensor(2), torch.full((1, 1), 2.0)]
+)
+def test_a_result_may_be_any_single_number(result):
+    value = make_curator(lambda record: result).query(0).value
+    assert value == 2.0
+    assert type(value) is float
+
+
+def test_an_objective_cannot_change_the_stored_record():
+    seen = []
+
+    def spoil(record):
+        seen.append(record.clone())
+        record.zero_()
+        return 0.0
+
+    curator = make_curator(spoil, mechanism=ALMOST_NOISELESS)
+    for row in range(N):
+        curator.query(row)
+    assert torch.equal(torch.stack(seen), RECORDS[curator.permutation])
+    again = curator.rerelease(epsilon_budget=1e7)
+    scaled = SCALING.transform(RECORDS)[curator.permutation]
+    assert torch.allclose(again.candidates, scaled, atol=1e-3)
+
+
+@pytest.mark.parametrize("make", [torch.clone, lambda x: x.numpy().copy(), lambda x: pd.DataFrame(x.numpy())])
+def test_answers_do_not_follow_later_changes_of_the_table(make):
+    records, outcomes = make(RECORDS), OUTCOMES.clone()
+    measuring = make_curator(lambda record: record[0], records=records)
+    known = make_curator(outcomes, records=records)
+    if isinstance(records, pd.DataFrame):
+        records.iloc[:] = 0.0
+    else:
+        records[:] = 0.0
+    outcomes[:] = -1.0
+    for row in range(N):
+        assert measuring.query(row).value == float(RECORDS[measuring.permutation[row], 0])
+        assert known.query(row).value == float(OUTCOMES[known.permutation[row]])
+
+
+def test_the_release_is_one_object():
+    curator = make_curator()
+    release = curator.release
+    curator.query(0)
+    assert curator.release is release
+
+
+def test_a_second_curator_releases_other_rows_in_another_order():
+    first, second = make_curator(), make_curator()
+    assert not torch.equal(first.permutation, second.permutation)  # equal with probability 1 / 12!
+    rows = {tuple(row) for row in first.release.candidates.tolist()}
+    assert not rows & {tuple(row) for row in second.release.candidates.tolist()}
+
+
+def test_the_permutation_maps_released_rows_to_records():
+    curator = make_curator(mechanism=ALMOST_NOISELESS)
+    scaled = SCALING.transform(RECORDS)
+    assert torch.allclose(curator.release.candidates, scaled[curator.permutation], atol=1e-3)
+
+
+@pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN, NoPrivacy()])
+def test_the_guarantee_of_the_release_is_the_planned_one(mechanism):
+    curator = make_curator(mechanism=mechanism)
+    planned = planned_guarantee(N, SCALING, mechanism)
+    assert curator.guarantee == curator.release.guarantee == planned
+
+
+def test_a_release_again_needs_a_budget(stop_drawing):
+    curator = make_curator()
+    before = curator.release
+    stop_drawing()
+    with pytest.raises(BudgetError, match=r"epsilon at one unit would rise from 3 to 6: .*epsilon_budget="):
+        curator.rerelease()
+    assert curator.release is before
+    assert curator.guarantee == before.guarantee
+
+
+def test_a_release_again_over_the_budget_draws_nothing(stop_drawing):
+    curator = make_curator()
+    before, order = curator.release, curator.permutation
+    stop_drawing()
+    with pytest.raises(BudgetError, match=r"^epsilon_budget=5.9 is too small: .* would rise to 6"):
+        curator.rerelease(epsilon_budget=5.9)
+    assert curator.release is before
+    assert torch.equal(curator.permutation, order)
+    assert curator.guarantee == before.guarantee
+
+
+@pytest.mark.parametrize("budget", [0, -1.0, float("nan"), float("inf"), "6", True])
+def test_a_budget_must_be_a_positive_number(stop_drawing, budget):
+    curator = make_curator()
+    stop_drawing()
+    with pytest.raises(ValueError, match="^epsilon_budget must be a finite number > 0, got"):
+        curator.rerelease(epsilon_budget=budget)
+
+
+def test_l2_laplace_releases_add_their_epsilons():
+    curator = make_curator()
+    for releases in (2, 3, 4):
+        curator.rerelease(epsilon_budget=12.0)
+        assert curator.guarantee.epsilon == pytest.approx(3.0 * releases, rel=1e-9)
+        assert curator.guarantee.epsilon <= 3.0 * releases
+        assert len(curator.guarantee.parts) == releases
+        assert curator.guarantee.holds
+    with pytest.raises(BudgetError, match="too small"):
+        curator.rerelease(epsilon_budget=12.0)
+
+
+def test_gaussian_releases_compose_below_their_sum():
+    curator = make_curator(mechanism=GAUSSIAN)
+    curator.rerelease(epsilon_budget=2.0)
+    assert 1.0 < curator.guarantee.epsilon < 1.6
+    assert curator.guarantee.delta == pytest.approx(2e-5)
+
+
+def test_a_release_again_is_fresh_and_measurements_stay_known():
+    laboratory = Laboratory()
+    curator = make_curator(laboratory, max_queries=1)
+    first, order = curator.release, curator.permutation
+    answer = curator.query(0)
+    again = curator.rerelease(epsilon_budget=6.0)
+    assert curator.release is again
+    assert again is not first
+    assert not torch.equal(order, curator.permutation)
+    rows = {tuple(row) for row in first.candidates.tolist()}
+    assert not rows & {tuple(row) for row in again.candidates.tolist()}
+    row = int((curator.permutation == order[0]).nonzero())  # the same record under its new index
+    assert curator.query(row) == Observation(row, answer.value)
+    assert len(laboratory.measured) == 1
+
+
+def test_each_release_keeps_its_own_guarantee():
+    curator = make_curator()
+    again = curator.rerelease(epsilon_budget=6.0)
+    assert again.guarantee == planned_guarantee(N, SCALING, LAPLACE)
+    assert curator.guarantee.epsilon > again.guarantee.epsilon
+
+
+def test_a_seeded_generator_voids_the_guarantee_and_is_reproducible():
+    first, second = (make_curator(generator=torch.Generator().manual_seed(3)) for _ in range(2))
+    assert torch.equal(first.release.candidates, second.release.candidates)
+    assert torch.equal(first.permutation, second.permutation)
+    assert first.guarantee.holds is False
+    assert first.guarantee.seeded is True
+    first.rerelease(epsilon_budget=6.0)
+    assert not torch.equal(first.release.candidates, second.release.candidates)
+    assert first.guarantee.holds is False
+
+
+def test_a_learned_scaling_voids_the_guarantee():
+    with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
+        scaling = PublicScaling.from_data(RECORDS)
+    guarantee = make_curator(scaling=scaling).guarantee
+    assert guarantee.holds is False
+    assert any("learned from the records" in reason for reason in guarantee.reasons)
+    assert guarantee.unit is None
+
+
+def test_the_paper_s_algorithm_voids_the_guarantee():
+    with pytest.warns(NotDifferentiallyPrivate, match="Use NoisyProjection"):
+        curator = make_curator(mechanism=SpectralProjection(1.0, 1e-5, 2))
+    assert curator.guarantee.holds is False
+    assert "column space" in curator.guarantee.reasons[0]
+
+
+def test_no_privacy_voids_the_guarantee():
+    guarantee = make_curator(mechanism=NoPrivacy()).guarantee
+    assert guarantee.holds is False
+    assert guarantee.reasons == ("the records are released as they are",)
+
+
+def test_repr_shows_no_record_no_outcome_and_no_order():
+    curator = make_curator(max_queries=5)
+    curator.query(2)
+    assert repr(curator) == f"Curator({curator.release!r}, measured=1 of 5)"
+    assert repr(make_curator()).endswith("measured=0)")
+
+
+def test_equal_records_are_different_records():
+    laboratory = Laboratory()
+    curator = make_curator(laboratory, records=RECORDS[:1].expand(4, D), max_queries=2)
+    curator.query(0)
+    curator.query(1)
+    assert len(laboratory.measured) == 2
+    with pytest.raises(BudgetError, match="measurements are spent"):
+        curator.query(2)
+
+
+def test_two_records_of_one_feature_work():
+    curator = make_curator([1.0, 2.0], records=[[0.1], [0.9]], scaling=PublicScaling([0.0], [1.0]))
+    assert {curator.query(0).value, curator.query(1).value} == {1.0, 2.0}
+
+
+@pytest.mark.parametrize("index", [-1, N, 10**30, True, 1.0, "1", None, [1], torch.tensor(1.0), np.array([1, 2])])
+def test_an_index_that_is_no_row_is_refused_and_nothing_is_measured(index):
+    laboratory = Laboratory()
+    curator = make_curator(laboratory, max_queries=1)
+    with pytest.raises(ValueError, match="^index must be (a row index in 0..11|one integer|an integer row index)"):
+        curator.query(index)
+    assert laboratory.measured == []
+    assert curator.queries_left == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"records": [[0.1] * D]}, ValueError, "^records must have at least 2 rows, got 1"),
+        ({"records": np.zeros((0, D))}, ValueError, "^records must have at least 2 rows, got 0"),
+        ({"records": RECORDS[:, :2]}, ValueError, "^records must have 3 columns, got 2"),
+        ({"records": RECORDS > 0.5}, ValueError, "^records must be real numbers"),
+        ({"records": RECORDS / 0}, ValueError, "^records must be finite, got an infinity in row 0, column 0"),
+        ({"objective": OUTCOMES[:5]}, ValueError, "^objective must have 12 entries, got 5"),
+        ({"objective": OUTCOMES.reshape(N, 1)}, ValueError, r"^objective must have 1 dimension"),
+        ({"objective": OUTCOMES / 0}, ValueError, "^objective must be finite, got an infinity at position 0"),
+        ({"objective": None}, ValueError, "^objective must be real numbers that fit float64"),
+        ({"max_queries": 0}, ValueError, "^max_queries must be an integer >= 1, got 0"),
+        ({"max_queries": 2.0}, ValueError, "^max_queries must be an integer >= 1, got 2.0"),
+        ({"scaling": None}, TypeError, "^scaling must be a PublicScaling, got NoneType"),
+        ({"mechanism": NoisyProjection}, TypeError, "^mechanism must be a mechanism such as"),
+        ({"generator": 7}, TypeError, "^generator must be a torch.Generator or None, got int"),
+        (
+            {"mechanism": NoisyProjection(1.0, projection_dim=2)},
+            ValueError,
+            "^delta must be > 0 for projection_dim=2 < d=3",
+        ),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_unusable_arguments_are_refused_before_anything_is_drawn_or_measured(stop_drawing, change, error, message):
+    laboratory = Laboratory()
+    stop_drawing()
+    arguments = {"objective": laboratory, "records": RECORDS, "scaling": SCALING, "mechanism": LAPLACE}
+    with pytest.raises(error, match=message):
+        Curator(**{**arguments, **change})
+    assert laboratory.measured == []

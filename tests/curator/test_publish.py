@@ -1,0 +1,255 @@
+import dataclasses
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from botorch_private import (
+    NoisyProjection,
+    NoPrivacy,
+    NotDifferentiallyPrivate,
+    PrivacyLeakWarning,
+    PublicScaling,
+    Release,
+    SpectralProjection,
+)
+from botorch_private.curator import Published, planned_guarantee, publish
+from botorch_private.mechanisms import Drawn
+
+D = 3
+SCALING = PublicScaling([0.0] * D, [1.0] * D, names=["age", "weight", "pulse"])
+ALMOST_NOISELESS = NoisyProjection(epsilon=1e6)
+
+
+def make_records(n, seed=0):
+    return torch.rand(n, D, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("mechanism", [NoisyProjection(1.0), NoisyProjection(1.0, 1e-5, 2), NoPrivacy()])
+def test_the_guarantee_is_known_before_the_records_are(mechanism):
+    planned = planned_guarantee(20, SCALING, mechanism)
+    for seed in range(3):
+        assert publish(make_records(20, seed), SCALING, mechanism).release.guarantee == planned
+
+
+def test_the_guarantee_carries_the_unit_names_and_radius_of_the_scaling():
+    guarantee = planned_guarantee(20, SCALING, NoisyProjection(1.0))
+    assert guarantee.unit == tuple(SCALING.unit.tolist())
+    assert guarantee.names == ("age", "weight", "pulse")
+    assert guarantee.radius == 25.0
+    assert guarantee.records == 20
+    assert guarantee.holds
+    assert not guarantee.seeded
+
+
+def test_the_release_carries_the_public_settings_of_the_mechanism():
+    mechanism = NoisyProjection(1.0, 1e-5, projection_dim=2)
+    release = publish(make_records(20), SCALING, mechanism).release
+    assert release.candidates.shape == (20, 2)
+    assert release.candidates.dtype == torch.float64
+    assert release.noise_variance == mechanism.noise_variance(D)
+    assert release.noise_dim == 2
+    assert release.isotropic
+
+
+def test_the_permutation_maps_released_rows_to_records():
+    records = make_records(50)
+    published = publish(records, SCALING, ALMOST_NOISELESS)
+    scaled = SCALING.transform(records)
+    assert torch.allclose(published.release.candidates, scaled[published.permutation], atol=1e-3)
+    assert published.permutation.sort().values.tolist() == list(range(50))
+    inverse = published.rows_of_records
+    assert torch.allclose(published.release.candidates[inverse], scaled, atol=1e-3)
+
+
+def test_rows_belong_to_their_records_under_a_rotation():
+    records = make_records(50)
+    published = publish(records, SCALING, dataclasses.replace(ALMOST_NOISELESS, projection_dim=5))
+    kept = torch.cdist(published.release.candidates, published.release.candidates)
+    scaled = SCALING.transform(records)[published.permutation]
+    assert torch.allclose(kept, torch.cdist(scaled, scaled), atol=1e-2)
+
+
+def test_every_order_of_the_rows_is_equally_likely():
+    # 2,400 releases of 4 records, 24 orders, 100 expected each; chi-square with 23 degrees of
+    # freedom: 49.7 is its 0.999 quantile
+    records, source = make_records(4), seeded(5)
+    orders = Counter(
+        tuple(publish(records, SCALING, NoPrivacy(), generator=source).permutation.tolist())
+        for _ in range(2400)
+    )
+    counts = [orders[order] for order in itertools.permutations(range(4))]
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_every_record_is_equally_likely_in_every_row():
+    # 400 releases of 30 records: each record is in each row 400/30 = 13.3 times on average;
+    # row and column sums are fixed, which leaves (30 - 1)^2 degrees of freedom
+    n, releases = 30, 400
+    records, source = make_records(n), seeded(6)
+    table = np.zeros((n, n))
+    for _ in range(releases):
+        order = publish(records, SCALING, NoPrivacy(), generator=source).permutation
+        table[np.arange(n), order.numpy()] += 1
+    expected = releases / n
+    # a cell has variance expected (1 - 1/n), so the sum has mean n (n - 1): bring it to (n - 1)^2
+    statistic = ((table - expected) ** 2 / expected).sum() * (n - 1) / n
+    assert 1e-3 < stats.chi2((n - 1) ** 2).sf(statistic) < 1 - 1e-3
+
+
+def test_the_order_does_not_follow_the_order_of_the_records():
+    # 200 releases of a sorted table of 30 records: the mean rank correlation of row and record has
+    # standard error 1 / sqrt(29 * 200) = 0.013; 4 of them
+    source = seeded(7)
+    records = make_records(30).sort(dim=0).values
+    correlations = [
+        stats.spearmanr(
+            range(30), publish(records, SCALING, NoPrivacy(), generator=source).permutation
+        ).statistic
+        for _ in range(200)
+    ]
+    assert abs(np.mean(correlations)) < 4 * 0.0131
+
+
+def test_order_and_rows_are_fresh_with_every_release():
+    records = make_records(50)  # two equal orders have probability 1 / 50!
+    first, second = (publish(records, SCALING, NoisyProjection(1.0)) for _ in range(2))
+    assert not torch.equal(first.permutation, second.permutation)
+    of_records = [each.release.candidates[each.rows_of_records] for each in (first, second)]
+    assert not (of_records[0] == of_records[1]).all(dim=1).any()
+
+
+def test_a_seeded_release_is_reproducible_and_its_guarantee_void():
+    records = make_records(20)
+    first, second = (publish(records, SCALING, NoisyProjection(1.0), generator=seeded(1)) for _ in range(2))
+    assert torch.equal(first.release.candidates, second.release.candidates)
+    assert torch.equal(first.permutation, second.permutation)
+    guarantee = first.release.guarantee
+    assert guarantee.holds is False
+    assert guarantee.seeded is True
+    assert any("seeded generator" in reason for reason in guarantee.reasons)
+    assert guarantee == planned_guarantee(20, SCALING, NoisyProjection(1.0), seeded=True)
+
+
+def test_a_learned_scaling_and_a_seed_are_both_named():
+    with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
+        scaling = PublicScaling.from_data(make_records(20))
+    guarantee = publish(make_records(20), scaling, NoisyProjection(1.0), generator=seeded(1)).release.guarantee
+    assert guarantee.holds is False
+    assert guarantee.unit is None
+    assert ["learned" in r for r in guarantee.reasons].count(True) == 1
+    assert ["seeded" in r for r in guarantee.reasons].count(True) == 1
+
+
+def test_the_paper_s_algorithm_warns_and_does_not_hold():
+    with pytest.warns(NotDifferentiallyPrivate, match="20 records of 3 features"):
+        published = publish(make_records(20), SCALING, SpectralProjection(1.0, 1e-5, 2))
+    assert published.release.guarantee.holds is False
+    assert published.row_map is not None
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        torch.tensor([[0.5] * D, [0.1] * D]),  # n = 2 < d
+        torch.full((4, D), 0.5),  # equal records
+        torch.tensor([[0.5, 0.1, 0.2], [0.5, 0.3, 0.2], [0.5, 0.9, 0.2]]),  # constant columns
+        torch.tensor([[1e9] * D, [-1e9] * D]),  # clipped to opposite corners
+    ],
+)
+@pytest.mark.parametrize("mechanism", [NoisyProjection(1.0), NoisyProjection(1.0, 1e-5, 2)])
+def test_degenerate_tables_are_released(records, mechanism):
+    published = publish(records, SCALING, mechanism)
+    assert torch.isfinite(published.release.candidates).all()
+    assert published.release.guarantee.holds
+    equal = published.release.candidates.unsqueeze(0) == published.release.candidates.unsqueeze(1)
+    assert int(equal.all(dim=-1).sum()) == len(records)  # each row has noise of its own
+
+
+def test_one_feature_and_two_records_are_released():
+    published = publish([[0.2], [0.9]], PublicScaling([0.0], [1.0]), NoisyProjection(1.0))
+    assert published.release.candidates.shape == (2, 1)
+
+
+def test_repr_shows_no_row_and_no_order():
+    published = publish(make_records(20), SCALING, NoisyProjection(1.0))
+    assert repr(published) == f"Published({published.release!r})"
+    assert isinstance(published, Published)
+    assert isinstance(published.release, Release)
+
+
+class CountingMechanism:
+    """A mechanism of one's own, which counts its draws."""
+
+    isotropic = False
+
+    def __init__(self):
+        self.draws = 0
+
+    def guarantee(self, n, d):
+        return NoPrivacy().guarantee(n, d)
+
+    def noise_variance(self, d):
+        return 0.0
+
+    def noise_dim(self, d):
+        return d
+
+    def draw(self, scaled, *, generator=None):
+        self.draws += 1
+        return Drawn(scaled.clone())
+
+    def apply(self, scaled, *, generator=None):
+        return self.draw(scaled).rows
+
+
+def test_a_mechanism_of_one_s_own_draws_once_a_release():
+    mechanism = CountingMechanism()
+    published = publish(make_records(20), SCALING, mechanism)
+    assert mechanism.draws == 1
+    assert published.row_map is None
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([[0.1] * D], "^records must have at least 2 rows, got 1"),
+        (np.zeros((0, D)), "^records must have at least 1 rows, got 0"),
+        ([[0.1] * 2, [0.2] * 2], "^records must have 3 columns, got 2"),
+        ([[0.1] * D, [0.1, np.nan, 0.1]], "^records must be finite, got NaN in row 1, column 1"),
+    ],
+)
+def test_unusable_records_are_refused_before_any_draw(records, message):
+    mechanism = CountingMechanism()
+    with pytest.raises(ValueError, match=message):
+        publish(records, SCALING, mechanism)
+    assert mechanism.draws == 0
+
+
+@pytest.mark.parametrize(
+    ("scaling", "mechanism", "message"),
+    [
+        (None, NoPrivacy(), "^scaling must be a PublicScaling, got NoneType"),
+        (PublicScaling, NoPrivacy(), "^scaling must be a PublicScaling, got the class PublicScaling"),
+        (SCALING, NoPrivacy, "^mechanism must be a mechanism such as .* got the class NoPrivacy"),
+        (SCALING, 1.0, "^mechanism must be a mechanism such as .* got float"),
+        (SCALING, None, "^mechanism must be a mechanism such as .* got NoneType"),
+    ],
+)
+def test_wrong_parts_are_refused_by_type(scaling, mechanism, message):
+    with pytest.raises(TypeError, match=message):
+        publish(make_records(5), scaling, mechanism)
+
+
+def test_a_wrong_generator_is_refused_before_any_draw():
+    mechanism = CountingMechanism()
+    with pytest.raises(TypeError, match="^generator must be a torch.Generator or None, got int"):
+        publish(make_records(5), SCALING, mechanism, generator=7)
+    assert mechanism.draws == 0

@@ -1,0 +1,212 @@
+import io
+import math
+
+import numpy as np
+import pytest
+import torch
+from botorch import fit_gpytorch_mll
+from botorch.acquisition import UpperConfidenceBound
+from botorch.models import SingleTaskGP
+from botorch.models.transforms.outcome import Standardize
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from torch.testing import assert_close
+
+from botorch_private import NoisyProjection, ReleasedInputKernel, make_model
+from botorch_private.curator.publish import publish
+
+
+def released(records, scaling, projection_dim=None):
+    mechanism = NoisyProjection(8.0, projection_dim=projection_dim)
+    return publish(records, scaling, mechanism, generator=torch.Generator().manual_seed(2)).release
+
+
+@pytest.fixture
+def release(records, scaling):
+    return released(records, scaling)
+
+
+def fitted(model):
+    return fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model)).model
+
+
+def test_model_is_a_botorch_single_task_gp_on_the_measured_rows(release):
+    model = make_model(release, [3, 0, 7], [1.0, 2.0, 4.0])
+    assert type(model) is SingleTaskGP
+    assert torch.equal(model.train_inputs[0], release.candidates[[3, 0, 7]])
+    assert isinstance(model.covar_module.base_kernel, ReleasedInputKernel)
+    assert isinstance(model.outcome_transform, Standardize)
+    assert UpperConfidenceBound(model, beta=4.0)(release.candidates.unsqueeze(-2)).shape == (24,)
+
+
+def test_model_has_the_stated_priors_and_starts(release):
+    model = make_model(release, [3, 0], [1.0, 2.0])
+    noise = model.likelihood.noise_covar.noise_prior
+    assert (float(noise.loc), float(noise.scale)) == (-4.0, 1.0)
+    outputscale = model.covar_module.outputscale_prior
+    assert (float(outputscale.concentration), float(outputscale.rate)) == (2.0, 2.0)
+    assert model.covar_module.outputscale.item() == pytest.approx(1.0, rel=1e-6)
+    assert model.likelihood.noise.item() == pytest.approx(math.exp(-5), rel=1e-4)
+    assert model.likelihood.noise_covar.raw_noise_constraint.lower_bound.item() == pytest.approx(1e-4)
+    lengthscale = model.covar_module.base_kernel.lengthscale_prior
+    assert float(lengthscale.loc) == pytest.approx(math.sqrt(2) + math.log(50), rel=1e-6)
+
+
+def test_fit_raises_the_posterior_density_and_stays_within_the_constraints(release, records):
+    # Outcomes that depend on the released rows, so that there is something to learn.
+    indices = list(range(15))
+    values = torch.sin(release.candidates[indices, 0] / 6) + 3
+    model = make_model(release, indices, values)
+    mll = ExactMarginalLogLikelihood(model.likelihood, model)
+
+    def density():
+        model.train()
+        return mll(model(*model.train_inputs), model.train_targets).item()
+
+    before = density()
+    fitted(model)
+    assert density() > before + 0.01
+    assert model.likelihood.noise.item() >= 1e-4
+    error = model.posterior(release.candidates[indices]).mean.squeeze(-1) - values
+    assert float(error.detach().abs().max()) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("indices", "values"),
+    [
+        ([4], [3.0]),
+        ([4, 9], [3.0, 3.0]),
+        ([4, 9, 11], [0.0, 0.0, 0.0]),
+        ([4, 9, 11], [1e12, 1e12 + 1, 1e12 + 0.5]),
+        ([4, 9, 11], [1e-300, 2e-300, 0.0]),
+        ([4, 9, 11], [-1e150, 1e150, 0.0]),
+        ([4, 4, 4, 9], [1.0, 1.0, 1.0, 2.0]),
+        ([4, 4, 9, 9], [1.0, 2.0, 2.0, 1.0]),
+    ],
+    ids=["one", "two equal", "zeros", "offset 1e12", "tiny", "huge", "repeats", "contradictions"],
+)
+def test_posterior_is_finite_after_a_fit(indices, values, release):
+    posterior = fitted(make_model(release, indices, values)).posterior(release.candidates)
+    assert torch.isfinite(posterior.mean).all()
+    assert torch.isfinite(posterior.variance).all()
+    assert (posterior.variance >= 0).all()
+
+
+def test_an_offset_of_the_values_moves_the_mean_and_nothing_else(release):
+    # 1e12 leaves 1e-4 of absolute precision to a float64.
+    values = torch.tensor([0.25, 1.0, -0.5, 0.75], dtype=torch.float64)
+    near, far = (make_model(release, [1, 5, 8, 13], values + shift) for shift in (0.0, 1e12))
+    near, far = near.posterior(release.candidates), far.posterior(release.candidates)
+    assert_close(far.mean - 1e12, near.mean, rtol=0, atol=1e-3)
+    assert_close(far.variance, near.variance, rtol=1e-3, atol=0)
+
+
+def test_duplicate_records_keep_rows_of_their_own_and_work(records, scaling):
+    records[5:15] = records[4]
+    release = released(records, scaling)
+    model = fitted(make_model(release, list(range(24)), torch.arange(24.0)))
+    assert torch.isfinite(model.posterior(release.candidates).variance).all()
+
+
+def test_equal_released_rows_share_one_posterior(release):
+    # As a release without noise would give for duplicate records.
+    candidates = release.candidates.clone()
+    candidates[10:20] = candidates[3]
+    twin = type(release)(
+        candidates, release.guarantee, release.noise_variance, release.noise_dim, release.isotropic
+    )
+    posterior = fitted(make_model(twin, [3, 12, 1], [1.0, 1.2, 0.0])).posterior(candidates)
+    assert_close(posterior.mean[10:20], posterior.mean[[3] * 10], rtol=1e-10, atol=1e-10)
+    assert_close(posterior.variance[10:20], posterior.variance[[3] * 10], rtol=1e-8, atol=1e-10)
+
+
+def test_noise_unaware_model_is_the_rbf_of_the_paper(release):
+    aware = make_model(release, [3, 0], [1.0, 2.0]).covar_module.base_kernel
+    plain = make_model(release, [3, 0], [1.0, 2.0], noise_aware=False).covar_module.base_kernel
+    assert float(aware.noise_variance) == release.noise_variance > 0
+    assert float(plain.noise_variance) == 0.0
+    expected = torch.exp(-torch.cdist(release.candidates, release.candidates).square() / (2 * 12.5**2))
+    assert_close(plain(release.candidates).to_dense(), expected, rtol=1e-6, atol=1e-12)
+
+
+def test_ard_gives_a_lengthscale_per_feature_where_features_kept_their_meaning(records, scaling):
+    kernel = make_model(
+        released(records, scaling), [0, 1], [0.0, 1.0], ard=True
+    ).covar_module.base_kernel
+    assert kernel.lengthscale.shape == (1, 3)
+    rotated = released(records, scaling, projection_dim=4)
+    with pytest.raises(ValueError, match="ard must be False for rotated or projected rows"):
+        make_model(rotated, [0, 1], [0.0, 1.0], ard=True)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "cpu",
+        pytest.param(
+            "cuda",
+            marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_model_lives_in_the_asked_dtype_on_the_asked_device(dtype, device, release):
+    model = make_model(release, [3, 0, 8], [1.0, 2.0, 1.5], dtype=dtype, device=device)
+    tensors = [*model.parameters(), *model.train_inputs, model.train_targets]
+    assert {(tensor.dtype, tensor.device.type) for tensor in tensors} == {(dtype, device)}
+    answer = model.posterior(release.candidates.to(device=device, dtype=dtype)).mean
+    exact = make_model(release, [3, 0, 8], [1.0, 2.0, 1.5]).posterior(release.candidates).mean
+    assert_close(answer.double().cpu(), exact, rtol=1e-4, atol=1e-4)
+    assert release.candidates.dtype == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("indices", "values"),
+    [
+        (torch.tensor([3, 0]), torch.tensor([1.0, 2.0])),
+        (np.array([3, 0]), np.array([1, 2])),
+        ((3, 0), (1, 2.0)),
+        ([torch.tensor(3), np.int32(0)], [1.0, 2]),
+    ],
+)
+def test_indices_and_values_may_be_tensors_arrays_or_sequences(indices, values, release):
+    model = make_model(release, indices, values)
+    assert torch.equal(model.train_inputs[0], release.candidates[[3, 0]])
+
+
+def test_model_is_saved_and_loaded_by_state_dict_and_by_pickle(release):
+    model = fitted(make_model(release, [3, 0, 8], [1.0, 2.0, 1.5]))
+    expected = model.posterior(release.candidates).mean
+    heir = make_model(release, [3, 0, 8], [1.0, 2.0, 1.5])
+    heir.load_state_dict(model.state_dict())
+    assert_close(heir.posterior(release.candidates).mean, expected, rtol=1e-12, atol=1e-12)
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    whole = torch.load(file, weights_only=False)
+    assert_close(whole.posterior(release.candidates).mean, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "message"),
+    [
+        ([], [], "indices must hold at least one measured row, got none"),
+        ([0, -1], [1.0, 2.0], r"indices\[1\] must be a row index in 0..23, got -1"),
+        ([0, 24], [1.0, 2.0], r"indices\[1\] must be a row index in 0..23, got 24"),
+        ([0, 1.0], [1.0, 2.0], r"indices\[1\] must be an integer row index, got 1.0"),
+        ([0, True], [1.0, 2.0], r"indices\[1\] must be an integer row index, got True"),
+        ([0, 1], [1.0], "values must have 2 entries, got 1"),
+        ([0, 1], [[1.0], [2.0]], r"values must have 1 dimension, got shape \(2, 1\)"),
+        ([0, 1], [1.0, float("nan")], "values must be finite, got NaN at position 1"),
+        ([0, 1], [float("inf"), 1.0], "values must be finite, got an infinity at position 0"),
+        ([0, 1], ["a", "b"], "values must be real numbers"),
+    ],
+)
+def test_bad_observations_are_refused_by_position(indices, values, message, release):
+    with pytest.raises(ValueError, match=message):
+        make_model(release, indices, values)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.int64, None])
+def test_other_dtypes_are_refused(dtype, release):
+    with pytest.raises(ValueError, match=r"dtype must be torch\.float64 or torch\.float32"):
+        make_model(release, [0, 1], [0.0, 1.0], dtype=dtype)
