@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+_QUICK = (15, 2)  # rounds, seeds
+_FULL = (50, 8)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = _parser()
@@ -15,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
-    return options.action(options, parser)
+    return options.action(options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -31,26 +35,34 @@ def _parser() -> argparse.ArgumentParser:
         "demo",
         help="a hospital searches for its costliest stay, with and without privacy",
         description=(
-            "A hospital lets a stranger search its 8,126 stays (SUPPORT2, 22 features) for the costliest "
-            "one. The command prints what each release promises, runs Bayesian optimization on "
+            "A hospital lets a stranger search its 8,126 stays (SUPPORT2, 22 features) for the "
+            "costliest one. The command prints what each release promises, runs Bayesian optimization on "
             "the original records, on private releases at epsilon 8, 3 and 1, on the paper's "
             "Algorithm 1 and at random, and saves a plot of the regret."
         ),
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    demo.add_argument("--quick", action="store_true", help="3 runs of 15 rounds: a first look")
-    demo.add_argument("--rounds", type=_count, help="measurements a run (50, or 15 with --quick)")
-    demo.add_argument("--seeds", type=_count, help="runs of each arm (8, or 3 with --quick)")
-    demo.add_argument("--workers", type=_count, help="processes (one a core)")
-    demo.add_argument("--output", type=Path, default=Path("demo.png"), help="the plot to write")
-    demo.set_defaults(action=_demo)
+    demo.add_argument(
+        "--quick", action="store_true", help=f"{_QUICK[1]} runs of {_QUICK[0]} rounds: a first look"
+    )
+    demo.add_argument(
+        "--rounds", type=_count, help=f"measurements a run (default: {_FULL[0]}, quick {_QUICK[0]})"
+    )
+    demo.add_argument(
+        "--seeds", type=_count, help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})"
+    )
+    demo.add_argument("--workers", type=_count, help="processes (default: one a core)")
+    demo.add_argument(
+        "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
+    )
+    demo.set_defaults(action=_demo, parser=demo)
     return parser
 
 
-def _demo(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+def _demo(options: argparse.Namespace) -> int:
     from botorch_private.plots import plot_regret, require_matplotlib
 
     output: Path = options.output
+    parser: argparse.ArgumentParser = options.parser
     if not output.parent.is_dir():
         parser.error(f"argument --output: there is no folder {output.parent}")
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -61,11 +73,12 @@ def _demo(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.exit(1, f"{error}\n")
 
     from botorch_private.datasets import hospital
-    from botorch_private.demo import describe_guarantees, run_demo
+    from botorch_private.demo import describe_guarantees, describe_unit, run_demo
 
-    rounds, seeds = (15, 3) if options.quick else (50, 8)
-    print("What each release promises, before any record is looked at:\n")
-    for text in describe_guarantees(hospital()):
+    rounds, seeds = _QUICK if options.quick else _FULL
+    data = hospital()
+    print(f"{describe_unit(data)}\n\nWhat each release promises, before any record is looked at:\n")
+    for text in describe_guarantees(data):
         print(f"{text}\n")
     sys.stdout.flush()
     result = run_demo(

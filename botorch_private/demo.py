@@ -69,6 +69,20 @@ def demo_scaling(data: Dataset) -> PublicScaling:
     return PublicScaling(data.lower, data.upper, names=data.features)
 
 
+def describe_unit(data: Dataset) -> str:
+    """Say what one unit of distance is, in the units of each feature."""
+    scaling = demo_scaling(data)
+    lines = ["One unit of distance is any one of these (or a part of each, by Pythagoras):"]
+    for name, unit, size in zip(data.features, data.units, scaling.unit.tolist(), strict=True):
+        if unit == "yes/no":
+            lines.append(
+                f"  {size:8.3g}  of the step from no to yes in {name}, a step of {1 / size:.1f} units"
+            )
+        else:
+            lines.append(f"  {size:8.3g}  {unit} of {name}")
+    return "\n".join(lines)
+
+
 def describe_guarantees(data: Dataset) -> Iterator[str]:
     """Yield what each arm promises; known before any record is looked at."""
     scaling = demo_scaling(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -24,7 +24,8 @@ ONE_RECORD = (
 )
 TRUE_ENTROPY = "the operating system's random numbers are taken to be uniform and independent"
 RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
-_UNITS_SHOWN = 30
+_UNITS_SHOWN = 4
+_LARGEST_SPELLED_OUT = 50
 
 
 @dataclass(frozen=True)
@@ -205,12 +206,12 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
         return [*lines, "  Nothing is promised: epsilon is infinite."]
     lines.append(f"  Adjacency: {guarantee.adjacency}.")
     lines.append(
-        f"  Promise at 1 unit: epsilon = {guarantee.epsilon:.4g}, delta = {guarantee.delta:.2g}. "
+        f"  Promise at 1 unit: epsilon = {_up(guarantee.epsilon)}, delta = {_up(guarantee.delta, 2)}. "
         f"Moving one record by 1 unit changes the chance of anything the modeler may see by a "
-        f"factor of at most {_factor(guarantee.epsilon)}"
+        f"factor of at most {_factor(guarantee.epsilon)}, up to delta"
         + (
-            f", up to delta (of which {guarantee.delta_fp:.1g} is floating-point error)."
-            if guarantee.delta
+            f" (of which {_up(guarantee.delta_fp, 2)} is floating-point error)."
+            if guarantee.law
             else "."
         )
     )
@@ -218,31 +219,53 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     distances = [0.5, 2.0, 5.0]
     if guarantee.radius is not None:
         distances.append(2 * guarantee.radius)
-    costs = "; ".join(f"{d:g} units: {guarantee.at(d):.4g}" for d in distances)
-    whole = " (the last: one record replaced by any other)" if guarantee.radius else ""
-    lines.append(f"  Epsilon at other distances: {costs}{whole}.")
+    costs = "; ".join(f"{d:g} units: {_up(guarantee.at(d))}" for d in distances)
+    if guarantee.radius is not None:
+        costs += " (one record replaced by any other)"
+    lines.append(f"  Epsilon at other distances: {costs}.")
     if guarantee.law is not None:
         law = guarantee.law
         linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
         name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
         lines.append(
-            f"  Noise: {name}, standard deviation {math.sqrt(law.variance):.3g} units in each of "
+            f"  Noise: {name}, standard deviation {_down(math.sqrt(law.variance))} units in each of "
             f"{law.dim} coordinates; epsilon {linear} to distance. A record is located within "
-            f"{guarantee.location_radius(0.95):.3g} units in 95 % of cases."
+            f"{_down(guarantee.location_radius(0.95))} units in 95 % of cases."
         )
     lines += [f"  Note: {assumption}." for assumption in guarantee.assumptions]
     return lines
 
 
 def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:.4g} = {math.exp(epsilon):.4g}" if epsilon < 50 else f"e^{epsilon:.4g}"
+    exponent = f"e^{_up(epsilon)}"
+    return f"{exponent} = {_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
+
+
+def _up(number: float, digits: int = 4) -> str:
+    """Round up to significant digits: what is spent is never shown too small."""
+    return _rounded(number, digits, math.ceil)
+
+
+def _down(number: float, digits: int = 3) -> str:
+    """Round down to significant digits: what is protected is never shown too large."""
+    return _rounded(number, digits, math.floor)
+
+
+def _rounded(number: float, digits: int, toward: Callable[[float], int]) -> str:
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    step = 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
+    # A last digit that is only float noise must not turn 1 into 1.001.
+    steps = number / step
+    whole = round(steps) if abs(steps - round(steps)) < 1e-9 else toward(steps)
+    return f"{whole * step:.{digits}g}"
 
 
 def _unit(guarantee: PrivacyGuarantee) -> str:
     if guarantee.unit is None:
         return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
     names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    shown = [f"{size:.4g} of {name}" for name, size in zip(names, guarantee.unit, strict=True)]
+    shown = [f"{_down(size)} of {name}" for name, size in zip(names, guarantee.unit, strict=True)]
     if len(shown) > _UNITS_SHOWN:
-        shown[_UNITS_SHOWN:] = [f"and {len(shown) - _UNITS_SHOWN} more features"]
+        shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
     return ", or ".join(shown)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 # Constants of splitmix64 (Steele, Lea, Flood 2014).
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
+_FEW = 1000
 
 
 class RecordIndex:
@@ -30,22 +33,31 @@ class RecordIndex:
     def find(self, rows: np.ndarray) -> np.ndarray:
         """Return the record of each row of an ``m x d`` float64 array, or -1."""
         hashes = _hashes(rows)
-        # Searching in sorted order walks memory forwards: 3 times faster on 10^5 rows of 10^6.
-        search_order = np.argsort(hashes) if len(rows) > 1000 else slice(None)
-        places = np.empty(len(rows), dtype=np.int64)
-        places[search_order] = np.searchsorted(self._sorted, hashes[search_order])
-        found = np.full(len(rows), -1)
-        pending = np.arange(len(rows))
-        while pending.size:  # more than one turn only where different records share a hash
-            inside = places[pending] < len(self._sorted)
-            pending = pending[inside]
+        places = self._first_places(hashes)
+        records = self._order[np.minimum(places, len(self._order) - 1)]
+        hit = (self._table[records] == rows).all(axis=1)
+        if hit.all():
+            return records
+        found = np.where(hit, records, -1)
+        pending = np.flatnonzero(~hit)
+        while pending.size:  # no records, or records that share a hash with another one
+            places[pending] += 1
+            pending = pending[places[pending] < len(self._sorted)]
             pending = pending[self._sorted[places[pending]] == hashes[pending]]
             records = self._order[places[pending]]
             equal = (self._table[records] == rows[pending]).all(axis=1)
             found[pending[equal]] = records[equal]
             pending = pending[~equal]
-            places[pending] += 1
         return found
+
+    def _first_places(self, hashes: np.ndarray) -> np.ndarray:
+        if len(hashes) < _FEW:
+            return np.searchsorted(self._sorted, hashes)
+        # Searching in sorted order walks memory forwards: 3 times faster on 10^5 rows of 10^6.
+        order = np.argsort(hashes)
+        places = np.empty(len(hashes), dtype=np.int64)
+        places[order] = np.searchsorted(self._sorted, hashes[order])
+        return places
 
 
 def _hashes(rows: np.ndarray) -> np.ndarray:
@@ -54,6 +66,7 @@ def _hashes(rows: np.ndarray) -> np.ndarray:
     return (bits * _multipliers(rows.shape[1])).sum(axis=1, dtype=np.uint64)
 
 
+@lru_cache
 def _multipliers(columns: int) -> np.ndarray:
     # No small linear relation may hold among them: tables of small integers would share hashes.
     z = np.arange(1, columns + 1, dtype=np.uint64) * np.uint64(_GOLDEN)

@@ -102,9 +102,9 @@ def test_printed_guarantee_says_what_one_unit_is_and_what_a_whole_record_costs()
     assert "HOLDS" in text
     assert "DOES NOT HOLD" not in text
     assert "3.9 of age, or 17 of pressure" in text
-    assert "50 units: 49.98 (the last: one record replaced by any other)" in text
-    assert "factor of at most e^1 = 2.718" in text
-    assert "located within 4.75 units in 95 % of cases" in text
+    assert "50 units: 49.99 (one record replaced by any other)" in text
+    assert "factor of at most e^1 = 2.719" in text
+    assert "located within 4.74 units in 95 % of cases" in text
     assert "outcomes are answered as they are" in text
     assert len(text.splitlines()) <= 12
 
@@ -115,6 +115,15 @@ def test_a_void_guarantee_says_why_first():
     assert "Why not: the moon was full." in text
     assert not LAPLACE.voided("x").holds
     assert LAPLACE.holds
+
+
+def test_printed_figures_are_rounded_against_ourselves():
+    guarantee = replace(LAPLACE, epsilon=1.00001, unit=(3.999,), names=("age",), radius=25.0)
+    text = str(guarantee)
+    assert "epsilon = 1.001" in text
+    assert "3.99 of age" in text
+    shown = float(text.split("0.5 units: ")[1].split(";")[0])
+    assert LAPLACE.at(0.5) <= shown < LAPLACE.at(0.5) + 1e-3
 
 
 def test_unknown_scaling_is_said_rather_than_guessed():

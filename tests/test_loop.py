@@ -20,7 +20,9 @@ def seeded(seed=3):
 def make_parties(objective=None, *, records=LINE, scaling=SCALING, seed=3, n_initial=5, **options):
     """A curator whose release is almost without noise, and a modeler."""
     objective = (lambda record: float(record[0])) if objective is None else objective
-    curator = Curator(records, scaling, NoisyProjection(1e3), objective, generator=seeded(seed), **options)
+    curator = Curator(
+        records, scaling, NoisyProjection(1e3), objective, generator=seeded(seed), **options
+    )
     return curator, Modeler(curator.release, n_initial=n_initial, generator=seeded(seed))
 
 
@@ -39,9 +41,9 @@ class Terminal(io.StringIO):
         return self.interactive
 
 
-def wave(records):
-    """A smooth function with one best place and others that are almost as good."""
-    return torch.sin(9 * records[:, 0]) - 2 * ((records - 0.3) ** 2).sum(dim=1)
+def hill(records):
+    """A smooth function with one best place inside the unit cube."""
+    return (torch.sin(6 * records) - 10 * (records - 0.3) ** 2).sum(dim=1)
 
 
 @pytest.mark.parametrize(("d", "n", "rounds"), [(1, 100, 20), (2, 150, 25)])
@@ -49,7 +51,7 @@ def wave(records):
 def test_almost_without_noise_the_optimum_of_a_smooth_problem_is_found(d, n, rounds, seed):
     # uniform random rows find it with probability 20/100 and 25/150: all six with 4e-5
     records = torch.rand(n, d, generator=seeded(seed), dtype=torch.float64)
-    outcomes = wave(records)
+    outcomes = hill(records)
     curator, modeler = make_parties(
         outcomes, records=records, scaling=PublicScaling([0.0] * d, [1.0] * d), seed=seed
     )
@@ -101,7 +103,9 @@ def test_the_whole_table_can_be_measured(without_fits):
 def test_more_rounds_than_the_budget_are_refused_before_anything_is_measured():
     measured = []
     curator, modeler = make_parties(measured.append, max_queries=5)
-    with pytest.raises(ValueError, match=r"^rounds must be at most the curator's 5 queries left, got 6$"):
+    with pytest.raises(
+        ValueError, match=r"^rounds must be at most the curator's 5 queries left, got 6$"
+    ):
         run(curator, modeler, 6)
     assert measured == []
     assert modeler.pending == []
@@ -111,7 +115,9 @@ def test_more_rounds_than_rows_are_refused_before_anything_is_measured():
     measured = []
     curator, modeler = make_parties(measured.append)
     modeler.tell(0, 1.0)
-    with pytest.raises(ValueError, match=r"^rounds must be at most the 19 rows not measured yet, got 20$"):
+    with pytest.raises(
+        ValueError, match=r"^rounds must be at most the 19 rows not measured yet, got 20$"
+    ):
         run(curator, modeler, 20)
     assert measured == []
     assert modeler.pending == []
@@ -124,7 +130,9 @@ def test_rounds_must_be_a_count(rounds):
         run(curator, modeler, rounds)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("broken")], ids=["interrupt", "error"])
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), RuntimeError("broken")], ids=["interrupt", "error"]
+)
 def test_an_interrupted_run_keeps_its_history_and_goes_on_where_it_was(without_fits, error):
     failing = [False]
 

@@ -209,7 +209,10 @@ def test_every_byte_of_the_rows_is_under_the_digest(saved):
         (lambda m: m.pop("sha256"), "altered"),
         (lambda m: m.pop("settings"), "altered"),
         (lambda m: m.update(settings=m["settings"].replace("noise_dim", "noise_Dim")), "altered"),
-        (lambda m: m.update(settings=m["settings"].replace('holds\\": true', 'holds\\": false')), "altered"),
+        (
+            lambda m: m.update(settings=m["settings"].replace('holds\\": true', 'holds\\": false')),
+            "altered",
+        ),
     ],
 )
 def test_changed_metadata_is_refused_for_what_it_is(saved, change, refusal):
@@ -295,7 +298,9 @@ def test_a_saved_file_replaces_an_older_one(saved):
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize(
+    "error", [OSError("disk full"), KeyboardInterrupt()], ids=["error", "interrupt"]
+)
 def test_a_failed_save_leaves_the_old_file_and_nothing_else(saved, monkeypatch, step, error):
     _, path = saved
     before = path.read_bytes()
@@ -387,7 +392,11 @@ def test_no_record_no_outcome_no_permutation_and_no_seed_is_in_the_file(tmp_path
     curator.query(0)
     curator.release.save(tmp_path / "r")
     content = (tmp_path / "r").read_bytes()
-    secrets = [*records.flatten().tolist(), *scaling.transform(records).flatten().tolist(), *outcomes.tolist()]
+    secrets = [
+        *records.flatten().tolist(),
+        *scaling.transform(records).flatten().tolist(),
+        *outcomes.tolist(),
+    ]
     for value in secrets:
         assert struct.pack("<d", value) not in content
         assert struct.pack("<f", value) not in content

@@ -98,7 +98,10 @@ def test_clipped_names_exactly_the_records_outside_their_ranges(data):
     scaling = data.draw(scalings())
     raw = torch.tensor(data.draw(any_records(scaling, 3)), dtype=torch.float64)
     outside = [
-        any(not low <= value <= high for low, value, high in zip(scaling.lower, row, scaling.upper, strict=True))
+        any(
+            not low <= value <= high
+            for low, value, high in zip(scaling.lower, row, scaling.upper, strict=True)
+        )
         for row in raw
     ]
     assert scaling.clipped(raw).tolist() == outside
@@ -182,7 +185,9 @@ def test_a_table_of_no_numbers_is_refused(table):
 def test_a_missing_value_is_named_by_row_and_column_and_no_record_is_echoed(method, value):
     records = torch.full((3, 2), 31.4159265, dtype=torch.float64)
     records[1, 1] = value
-    with pytest.raises(ValueError, match=r"^records must be finite, got .* in row 1, column 1") as caught:
+    with pytest.raises(
+        ValueError, match=r"^records must be finite, got .* in row 1, column 1"
+    ) as caught:
         getattr(PublicScaling(**ages), method)(records)
     assert "31" not in str(caught.value)
 
@@ -294,7 +299,10 @@ def test_a_learned_scaling_works_with_constant_columns_however_large():
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ([[1.0, 2.0], [1.0, 2.0]], "^records must hold at least two different rows, got equal rows only"),
+        (
+            [[1.0, 2.0], [1.0, 2.0]],
+            "^records must hold at least two different rows, got equal rows only",
+        ),
         ([[1.0, 2.0]], "^records must hold at least two different rows"),
         ([[1.0, float("nan")]], "^records must be finite, got NaN in row 0, column 1"),
         (np.zeros((0, 2)), "^records must have at least 1 rows, got 0"),

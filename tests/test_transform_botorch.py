@@ -239,7 +239,10 @@ ACQUISITIONS = {
     "UpperConfidenceBound": lambda model, X: UpperConfidenceBound(model, beta=4.0),
     "LogExpectedImprovement": lambda model, X: LogExpectedImprovement(model, best_f=0.5),
     "qLogNoisyExpectedImprovement": lambda model, X: qLogNoisyExpectedImprovement(
-        model, X_baseline=X[TRAIN], sampler=SobolQMCNormalSampler(torch.Size([32]), seed=1)
+        model,
+        X_baseline=X[TRAIN],
+        sampler=SobolQMCNormalSampler(torch.Size([32]), seed=1),
+        prune_baseline=False,  # it draws from an unseeded sampler
     ),
     "DiscreteUCB": lambda model, X: DiscreteUCB(model, candidates=X, t=3),
 }

@@ -87,7 +87,9 @@ def test_an_index_is_accepted_exactly_in_0_to_n_minus_1(n, value):
             assert row == value
             assert type(row) is int
         else:
-            with pytest.raises(ValueError, match=rf"^index must be a row index in 0..{n - 1}, got {value}$"):
+            with pytest.raises(
+                ValueError, match=rf"^index must be a row index in 0..{n - 1}, got {value}$"
+            ):
                 _validate.index(n, index=form)
 
 
@@ -158,7 +160,9 @@ def test_shorter_floats_are_widened_without_rounding(value):
         pytest.param(
             np.longdouble([[1.0]]),
             "dtype float",
-            marks=pytest.mark.skipif(np.longdouble(1).itemsize <= 8, reason="long double is float64 here"),
+            marks=pytest.mark.skipif(
+                np.longdouble(1).itemsize <= 8, reason="long double is float64 here"
+            ),
         ),
     ],
 )
@@ -196,11 +200,15 @@ def test_a_table_without_columns_is_refused():
         _validate.matrix(records=np.zeros((3, 0)))
 
 
-@pytest.mark.parametrize(("value", "word"), [("nan", "NaN"), ("inf", "an infinity"), ("-inf", "an infinity")])
+@pytest.mark.parametrize(
+    ("value", "word"), [("nan", "NaN"), ("inf", "an infinity"), ("-inf", "an infinity")]
+)
 def test_a_missing_value_is_named_by_row_and_column_and_no_record_is_echoed(value, word):
     table = torch.full((4, 3), SECRET, dtype=torch.float64)
     table[2, 1] = float(value)
-    with pytest.raises(ValueError, match=f"^records must be finite, got {word} in row 2, column 1;") as caught:
+    with pytest.raises(
+        ValueError, match=f"^records must be finite, got {word} in row 2, column 1;"
+    ) as caught:
         _validate.matrix(records=table)
     assert "1234" not in str(caught.value)
     table[3, 0] = table[3, 2] = float("nan")
@@ -221,7 +229,10 @@ def test_masked_entries_count_as_missing():
         ([[1.0]], r"must have 1 dimension, got shape \(1, 1\)"),
         ([1.0, 2.0], "must have 3 entries, got 2"),
         ([1.0, float("nan"), 2.0], "must be finite, got NaN at position 1$"),
-        ([float("inf"), 1.0, float("nan")], r"must be finite, got an infinity at position 0 \(and 1 more positions\)"),
+        (
+            [float("inf"), 1.0, float("nan")],
+            r"must be finite, got an infinity at position 0 \(and 1 more positions\)",
+        ),
         ([True, False, True], "must be real numbers"),
         ("abc", "must be real numbers"),
     ],

@@ -91,11 +91,12 @@ def publish(
     if n < 2:
         raise ValueError(f"records must have at least 2 rows, got {n}")
     guarantee = planned_guarantee(n, scaling, mechanism, seeded=entropy.seeded)
-    drawn = mechanism.draw(scaled, generator=generator)
-    del scaled
+    # Shuffled before anything else: matrix products round a row in ways that depend on its place.
     order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
+    scaled = scaled[order]
+    drawn = mechanism.draw(scaled, generator=generator)
     release = Release(
-        candidates=drawn.rows[order],
+        candidates=drawn.rows,
         guarantee=guarantee,
         noise_variance=mechanism.noise_variance(d),
         noise_dim=mechanism.noise_dim(d),

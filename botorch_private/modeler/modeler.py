@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import torch
+from botorch.exceptions import InputDataWarning
 from botorch.exceptions.errors import ModelFittingError
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
@@ -215,9 +217,12 @@ class Modeler:
             failure_probability=self.failure_probability,
             beta=self.beta,
         )
-        if self._pending:
-            acqf.set_X_pending(self._candidates[self._pending])
-        return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+        with warnings.catch_warnings():
+            # Conditioning on pending rows repeats what make_model silences.
+            warnings.simplefilter("ignore", InputDataWarning)
+            if self._pending:
+                acqf.set_X_pending(self._candidates[self._pending])
+            return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""

@@ -14,8 +14,8 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.release import Release
 
-_DEFAULT_RADIUS = 25.0
-_SHORTEST = 1e-4  # share of the radius; at a length-scale of 0 the prior raises, and a fit gets there
+_LEAST_SHARE = 0.01
+_SHORTEST = 1e-4  # share of the spread; at a length-scale of 0 the prior raises, and a fit gets there
 
 
 class ReleasedInputKernel(Kernel):
@@ -77,10 +77,13 @@ class ReleasedInputKernel(Kernel):
     def of(
         cls, release: Release, *, ard: bool = False, batch_shape: torch.Size | None = None
     ) -> ReleasedInputKernel:
-        """Kernel for the rows of a release, with a length-scale prior that fits its public radius.
+        """Kernel for the rows of a release, with a length-scale prior that fits their spread.
 
-        The prior is BoTorch's dimension-scaled one (Hvarfner et al. 2024), moved from the unit cube
-        to the ball: ``log l ~ N(sqrt(2) + log(2 radius), 3)`` per coordinate.
+        The prior is BoTorch's dimension-scaled one (Hvarfner et al. 2024), moved from the unit cube,
+        where uniform points have a root mean square distance of ``sqrt(d / 12)`` from their mean, to
+        rows with root mean square distance ``S``: ``log l ~ N(sqrt(2) + log(sqrt(12) S), 3)``. ``S``
+        is that of the true inputs: the noise's share is known and taken out. It depends on released
+        rows alone.
 
         Args:
             release: The release whose rows are the inputs.
@@ -94,18 +97,18 @@ class ReleasedInputKernel(Kernel):
                 "ard must be False for rotated or projected rows (their coordinates have no meaning "
                 "of their own); release with projection_dim=None to use ARD"
             )
-        radius = release.guarantee.radius or _DEFAULT_RADIUS
-        location = math.sqrt(2) + math.log(2 * radius)
+        spread = _spread(release)
+        location = math.sqrt(2) + math.log(math.sqrt(12) * spread)
         prior = LogNormalPrior(loc=location, scale=math.sqrt(3))
         kernel = cls(
             release.noise_variance,
             noise_dim=width if ard else release.noise_dim,
             ard_num_dims=width if ard else None,
             lengthscale_prior=prior,
-            lengthscale_constraint=GreaterThan(_SHORTEST * radius),
+            lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
         )
-        kernel.lengthscale = torch.tensor(radius / 2)
+        kernel.lengthscale = torch.tensor(spread)
         return kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
@@ -129,3 +132,13 @@ class ReleasedInputKernel(Kernel):
         if self.ard_num_dims is None:
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
+
+
+def _spread(release: Release) -> float:
+    """Root mean square distance of the true inputs from their mean, judged from noisy rows."""
+    rows = release.candidates
+    noisy = float((rows - rows.mean(dim=0)).square().sum(dim=1).mean())
+    if noisy == 0:
+        return 1.0
+    # Where the noise drowns the inputs the difference is unreliable: a share of the total is kept.
+    return math.sqrt(max(noisy - release.noise_dim * release.noise_variance, _LEAST_SHARE * noisy))

@@ -105,7 +105,12 @@ def test_records_of_any_table_type_are_accepted(table):
 def test_a_record_is_measured_once_and_then_recalled():
     laboratory = Laboratory()
     curator = make_curator(laboratory)
-    assert curator.query(3) == curator.query(3) == curator.query(np.int64(3)) == curator.query(torch.tensor(3))
+    assert (
+        curator.query(3)
+        == curator.query(3)
+        == curator.query(np.int64(3))
+        == curator.query(torch.tensor(3))
+    )
     assert len(laboratory.measured) == 1
 
 
@@ -150,7 +155,9 @@ def test_a_failing_measurement_leaves_the_curator_as_it_was():
 )
 def test_a_result_that_is_not_finite_is_refused_and_not_charged(result):
     curator = make_curator(lambda record: result, max_queries=1)
-    with pytest.raises(ValueError, match=r"^objective must return a finite number, got .*for released row 4"):
+    with pytest.raises(
+        ValueError, match=r"^objective must return a finite number, got .*for released row 4"
+    ):
         curator.query(4)
     assert curator.queries_left == 1
 
@@ -177,13 +184,16 @@ def test_a_result_that_is_not_finite_is_refused_and_not_charged(result):
 def test_a_result_that_is_no_number_is_refused_and_not_charged(result):
     curator = make_curator(lambda record: result, max_queries=1)
     kind = type(result).__name__
-    with pytest.raises(ValueError, match=rf"^objective must return one number, got {kind} for released row 4"):
+    with pytest.raises(
+        ValueError, match=rf"^objective must return one number, got {kind} for released row 4"
+    ):
         curator.query(4)
     assert curator.queries_left == 1
 
 
 @pytest.mark.parametrize(
-    "result", [2, 2.0, np.float32(2), np.array(2), np.array([[2.0]]), torch.tensor(2), torch.full((1, 1), 2.0)]
+    "result",
+    [2, 2.0, np.float32(2), np.array(2), np.array([[2.0]]), torch.tensor(2), torch.full((1, 1), 2.0)],
 )
 def test_a_result_may_be_any_single_number(result):
     value = make_curator(lambda record: result).query(0).value
@@ -208,7 +218,9 @@ def test_an_objective_cannot_change_the_stored_record():
     assert torch.allclose(again.candidates, scaled, atol=1e-3)
 
 
-@pytest.mark.parametrize("make", [torch.clone, lambda x: x.numpy().copy(), lambda x: pd.DataFrame(x.numpy())])
+@pytest.mark.parametrize(
+    "make", [torch.clone, lambda x: x.numpy().copy(), lambda x: pd.DataFrame(x.numpy())]
+)
 def test_answers_do_not_follow_later_changes_of_the_table(make):
     records, outcomes = make(RECORDS), OUTCOMES.clone()
     measuring = make_curator(lambda record: record[0], records=records)
@@ -254,7 +266,9 @@ def test_a_release_again_needs_a_budget(stop_drawing):
     curator = make_curator()
     before = curator.release
     stop_drawing()
-    with pytest.raises(BudgetError, match=r"epsilon at one unit would rise from 3 to 6: .*epsilon_budget="):
+    with pytest.raises(
+        BudgetError, match=r"epsilon at one unit would rise from 3 to 6: .*epsilon_budget="
+    ):
         curator.rerelease()
     assert curator.release is before
     assert curator.guarantee == before.guarantee
@@ -376,11 +390,15 @@ def test_two_records_of_one_feature_work():
     assert {curator.query(0).value, curator.query(1).value} == {1.0, 2.0}
 
 
-@pytest.mark.parametrize("index", [-1, N, 10**30, True, 1.0, "1", None, [1], torch.tensor(1.0), np.array([1, 2])])
+@pytest.mark.parametrize(
+    "index", [-1, N, 10**30, True, 1.0, "1", None, [1], torch.tensor(1.0), np.array([1, 2])]
+)
 def test_an_index_that_is_no_row_is_refused_and_nothing_is_measured(index):
     laboratory = Laboratory()
     curator = make_curator(laboratory, max_queries=1)
-    with pytest.raises(ValueError, match="^index must be (a row index in 0..11|one integer|an integer row index)"):
+    with pytest.raises(
+        ValueError, match="^index must be (a row index in 0..11|one integer|an integer row index)"
+    ):
         curator.query(index)
     assert laboratory.measured == []
     assert curator.queries_left == 1
@@ -393,10 +411,18 @@ def test_an_index_that_is_no_row_is_refused_and_nothing_is_measured(index):
         ({"records": np.zeros((0, D))}, ValueError, "^records must have at least 2 rows, got 0"),
         ({"records": RECORDS[:, :2]}, ValueError, "^records must have 3 columns, got 2"),
         ({"records": RECORDS > 0.5}, ValueError, "^records must be real numbers"),
-        ({"records": RECORDS / 0}, ValueError, "^records must be finite, got an infinity in row 0, column 0"),
+        (
+            {"records": RECORDS / 0},
+            ValueError,
+            "^records must be finite, got an infinity in row 0, column 0",
+        ),
         ({"objective": OUTCOMES[:5]}, ValueError, "^objective must have 12 entries, got 5"),
         ({"objective": OUTCOMES.reshape(N, 1)}, ValueError, r"^objective must have 1 dimension"),
-        ({"objective": OUTCOMES / 0}, ValueError, "^objective must be finite, got an infinity at position 0"),
+        (
+            {"objective": OUTCOMES / 0},
+            ValueError,
+            "^objective must be finite, got an infinity at position 0",
+        ),
         ({"objective": None}, ValueError, "^objective must be real numbers that fit float64"),
         ({"max_queries": 0}, ValueError, "^max_queries must be an integer >= 1, got 0"),
         ({"max_queries": 2.0}, ValueError, "^max_queries must be an integer >= 1, got 2.0"),
@@ -411,7 +437,9 @@ def test_an_index_that_is_no_row_is_refused_and_nothing_is_measured(index):
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_unusable_arguments_are_refused_before_anything_is_drawn_or_measured(stop_drawing, change, error, message):
+def test_unusable_arguments_are_refused_before_anything_is_drawn_or_measured(
+    stop_drawing, change, error, message
+):
     laboratory = Laboratory()
     stop_drawing()
     arguments = {"objective": laboratory, "records": RECORDS, "scaling": SCALING, "mechanism": LAPLACE}

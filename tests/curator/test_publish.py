@@ -128,7 +128,9 @@ def test_order_and_rows_are_fresh_with_every_release():
 
 def test_a_seeded_release_is_reproducible_and_its_guarantee_void():
     records = make_records(20)
-    first, second = (publish(records, SCALING, NoisyProjection(1.0), generator=seeded(1)) for _ in range(2))
+    first, second = (
+        publish(records, SCALING, NoisyProjection(1.0), generator=seeded(1)) for _ in range(2)
+    )
     assert torch.equal(first.release.candidates, second.release.candidates)
     assert torch.equal(first.permutation, second.permutation)
     guarantee = first.release.guarantee
@@ -141,7 +143,9 @@ def test_a_seeded_release_is_reproducible_and_its_guarantee_void():
 def test_a_learned_scaling_and_a_seed_are_both_named():
     with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
         scaling = PublicScaling.from_data(make_records(20))
-    guarantee = publish(make_records(20), scaling, NoisyProjection(1.0), generator=seeded(1)).release.guarantee
+    guarantee = publish(
+        make_records(20), scaling, NoisyProjection(1.0), generator=seeded(1)
+    ).release.guarantee
     assert guarantee.holds is False
     assert guarantee.unit is None
     assert ["learned" in r for r in guarantee.reasons].count(True) == 1

@@ -47,8 +47,9 @@ def test_model_has_the_stated_priors_and_starts(release):
     assert model.covar_module.outputscale.item() == pytest.approx(1.0, rel=1e-6)
     assert model.likelihood.noise.item() == pytest.approx(math.exp(-5), rel=1e-4)
     assert model.likelihood.noise_covar.raw_noise_constraint.lower_bound.item() == pytest.approx(1e-4)
-    lengthscale = model.covar_module.base_kernel.lengthscale_prior
-    assert float(lengthscale.loc) == pytest.approx(math.sqrt(2) + math.log(50), rel=1e-6)
+    kernel, expected = model.covar_module.base_kernel, ReleasedInputKernel.of(release)
+    assert torch.equal(kernel.lengthscale_prior.loc, expected.lengthscale_prior.loc)
+    assert kernel.lengthscale.item() == pytest.approx(expected.lengthscale.item(), rel=1e-6)
 
 
 def test_fit_raises_the_posterior_density_and_stays_within_the_constraints(release, records):
@@ -124,7 +125,8 @@ def test_noise_unaware_model_is_the_rbf_of_the_paper(release):
     plain = make_model(release, [3, 0], [1.0, 2.0], noise_aware=False).covar_module.base_kernel
     assert float(aware.noise_variance) == release.noise_variance > 0
     assert float(plain.noise_variance) == 0.0
-    expected = torch.exp(-torch.cdist(release.candidates, release.candidates).square() / (2 * 12.5**2))
+    squared = torch.cdist(release.candidates, release.candidates).square()
+    expected = torch.exp(-squared / (2 * plain.lengthscale.item() ** 2))
     assert_close(plain(release.candidates).to_dense(), expected, rtol=1e-6, atol=1e-12)
 
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -263,13 +264,48 @@ def test_kernel_of_a_release_takes_its_public_settings(records, scaling):
     assert built.lengthscale.shape == (1, 1)
 
 
-def test_kernel_of_a_release_has_the_stated_prior_and_start(records, scaling):
+def root_mean_square(rows):
+    return math.sqrt(float((rows - rows.mean(dim=0)).square().sum(dim=1).mean()))
+
+
+@pytest.mark.parametrize("projection_dim", [None, 2, 5], ids=["no projection", "r < d", "r > d"])
+def test_kernel_of_a_release_starts_at_the_spread_of_the_true_inputs(projection_dim, scaling):
+    # 5,000 uniform records; the spread is known to the modeler up to noise, here to 5%.
+    records = scaling.lower + (scaling.upper - scaling.lower) * torch.rand(
+        5000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
+    mechanism = NoisyProjection(0.8, delta=1e-5, projection_dim=projection_dim, noise="laplace")
+    release = released(records, scaling, mechanism)
+    true = root_mean_square(scaling.transform(records))
+    if projection_dim == 2:  # a plane keeps squared distances on average only
+        true = math.sqrt(root_mean_square(release.candidates) ** 2 - 2 * release.noise_variance)
+    assert root_mean_square(release.candidates) > 1.02 * true  # the noise shows
+    built = ReleasedInputKernel.of(release)
+    assert built.lengthscale.item() == pytest.approx(true, rel=0.05)
+
+
+def test_kernel_of_a_release_has_the_stated_prior_and_bound(records, scaling):
     built = ReleasedInputKernel.of(released(records, scaling, NoisyProjection(3.0)))
     (_, _, prior, closure, _) = next(iter(built.named_priors()))
-    assert float(prior.loc) == pytest.approx(math.sqrt(2) + math.log(2 * scaling.radius), rel=1e-6)
+    spread = built.lengthscale.item()
+    assert float(prior.loc) == pytest.approx(math.sqrt(2) + math.log(math.sqrt(12) * spread), rel=1e-6)
     assert float(prior.scale) == pytest.approx(math.sqrt(3), rel=1e-6)
     assert torch.equal(closure(built), built.lengthscale)
-    assert built.lengthscale.item() == pytest.approx(scaling.radius / 2, rel=1e-6)
+    assert built.raw_lengthscale_constraint.lower_bound.item() == pytest.approx(1e-4 * spread, rel=1e-5)
+
+
+def test_kernel_keeps_a_tenth_of_the_spread_where_noise_drowns_the_inputs(scaling):
+    records = torch.tensor([[0.5, 0.0, 200.0]] * 50, dtype=torch.float64)
+    release = released(records, scaling, NoisyProjection(1.0))
+    spread = root_mean_square(release.candidates)
+    lengthscale = ReleasedInputKernel.of(release).lengthscale.item()
+    assert 0.0999 * spread < lengthscale < spread
+
+
+def test_kernel_of_equal_rows_starts_at_one(records, scaling):
+    release = released(records, scaling, NoisyProjection(3.0))
+    equal = replace(release, candidates=torch.ones_like(release.candidates))
+    assert ReleasedInputKernel.of(equal).lengthscale.item() == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("projection_dim", [2, 3, 5])
