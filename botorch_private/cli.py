@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-
 _QUICK = (15, 2)  # rounds, seeds
 _FULL = (50, 8)
 
@@ -36,9 +35,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a hospital searches for its costliest stay, with and without privacy",
         description=(
             "A hospital lets a stranger search its 8,126 stays (SUPPORT2, 22 features) for the "
-            "costliest one. The command prints what each release promises, runs Bayesian optimization on "
-            "the original records, on private releases at epsilon 8, 3 and 1, on the paper's "
-            "Algorithm 1 and at random, and saves a plot of the regret."
+            "costliest one. The command prints what each release promises, runs Bayesian "
+            "optimization on the original records, on private releases at epsilon 8, 3 and 1, on "
+            "the paper's Algorithm 1 and at random, and saves a plot of the regret."
         ),
     )
     demo.add_argument(

@@ -112,6 +112,11 @@ class PrivateProjectionTransform(InputTransform, Module):
     def forward(self, X: Tensor) -> Tensor:
         """As in BoTorch: `transform`, in every mode."""
         with _no_attribute_error():  # whatever a subclass does in `transform`
+            if not (self.transform_on_train and self.transform_on_eval and self.transform_on_fantasize):
+                raise ValueError(
+                    "transform_on_train, transform_on_eval and transform_on_fantasize must stay True: "
+                    "raw records and released rows must never meet in one model"
+                )
             return super().forward(X)
 
     def untransform(self, X: Tensor) -> Tensor:
@@ -122,9 +127,7 @@ class PrivateProjectionTransform(InputTransform, Module):
 
     def equals(self, other: InputTransform) -> bool:
         """Whether ``other`` maps the same records to the rows of the same release."""
-        return isinstance(other, PrivateProjectionTransform) and torch.equal(
-            self.release_sha256.cpu(), other.release_sha256.cpu()
-        )
+        return isinstance(other, PrivateProjectionTransform) and self._secret.equals(other._secret)
 
     def extra_repr(self) -> str:
         """Shapes and settings, no values."""
@@ -168,7 +171,7 @@ class _Secret:
         self.rows = self.published.release.candidates[self.published.rows_of_records]
         self._features = scaling.features
         self._scaling = scaling
-        table = _validate.matrix(records=records).clone()
+        self._records = table = _validate.matrix(records=records).clone()
         self._index = RecordIndex(table.numpy())
         row_map = self.published.row_map
         if row_map is not None:
@@ -185,6 +188,12 @@ class _Secret:
         if X.shape[-1] != self._features:
             raise ValueError(f"X must have {self._features} columns, got {X.shape[-1]}")
         return self._look_up(X) if self._row_map is None else self._map(X, self._row_map)
+
+    def equals(self, other: _Secret) -> bool:
+        return self is other or (
+            self.published.release.identity == other.published.release.identity
+            and torch.equal(self._records, other._records)
+        )
 
     def _look_up(self, X: Tensor) -> Tensor:
         if X.requires_grad:

@@ -384,7 +384,7 @@ def test_a_query_beyond_the_budget_is_a_budget_error_without_a_measurement():
     measured = []
     curator = curator_of(objective=lambda record: measured.append(record) or 1.0, max_queries=1)
     curator.query(0)
-    with pytest.raises(BudgetError, match="^all max_queries=1 measurements are spent"):
+    with pytest.raises(BudgetError, match=r"^all max_queries=1 measurements are spent"):
         curator.query(1)
     assert len(measured) == 1
 
@@ -402,7 +402,7 @@ def test_a_file_that_is_no_release_is_refused(tmp_path, path):
 def test_a_refused_release_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for records, _ in TABLES:
-        with pytest.raises(ValueError, match="^records must"):
+        with pytest.raises(ValueError, match=r"^records must"):
             curator_of(records)
     assert os.listdir(tmp_path) == []
 
@@ -485,7 +485,9 @@ def test_rows_that_all_tie_are_not_asked_by_position(monkeypatch):
 def test_ties_are_reported_where_no_generator_breaks_them():
     candidates = torch.cat([RELEASE.candidates[:1].expand(5, D), RELEASE.candidates[1:2].expand(5, D)])
     acqf = DiscreteUCB(MODEL.eval(), candidates=candidates, t=1)
-    with pytest.warns(TiedScoresWarning, match="^5 candidates tie for the best score, the lowest index"):
+    with pytest.warns(
+        TiedScoresWarning, match=r"^5 candidates tie for the best score, the lowest index"
+    ):
         acqf.select(q=1)
 
 
@@ -493,7 +495,7 @@ def test_scores_that_are_not_finite_are_an_error_and_not_a_choice():
     broken = make_model(RELEASE, [0, 1, 2], [1.0, 2.0, 3.0]).eval()
     with torch.no_grad():
         broken.mean_module.raw_constant.fill_(NAN)
-    with pytest.raises(ValueError, match="^model must give finite scores, got 50 of 50 that are not"):
+    with pytest.raises(ValueError, match=r"^model must give finite scores, got 50 of 50 that are not"):
         DiscreteUCB(broken, candidates=RELEASE.candidates, t=1).select()
 
 
@@ -524,7 +526,7 @@ def test_an_exhausted_table_is_named_as_such(monkeypatch):
     monkeypatch.setattr(modeler_module, "_fit", lambda model: None)
     modeler = Modeler(RELEASE, history=[(row, float(row)) for row in range(N)])
     with pytest.raises(
-        ValueError, match="^q must be at most the 0 rows that are not measured yet, got 1: the"
+        ValueError, match=r"^q must be at most the 0 rows that are not measured yet, got 1: the"
     ):
         modeler.ask()
 
@@ -555,7 +557,7 @@ def test_no_message_of_the_modeler_s_side_shows_a_released_value():
             torch.where(RELEASE.candidates > 0, NAN, RELEASE.candidates), GUARANTEE, 0.3, D, False
         ),
     ):
-        with pytest.raises(ValueError, match="must") as caught:
+        with pytest.raises(ValueError, match=r"must") as caught:
             call()
         assert not any(value in str(caught.value) for value in values)
 

@@ -75,7 +75,7 @@ def test_an_empty_history_has_no_regret_and_no_best():
     assert history.simple_regret(1.0).tolist() == history.cumulative_regret(1.0).tolist() == []
     assert len(history.to_frame()) == 0
     assert repr(history) == "History(rounds=0)"
-    with pytest.raises(ValueError, match="must hold at least one observation"):
+    with pytest.raises(ValueError, match=r"must hold at least one observation"):
         history.best  # noqa: B018
 
 
@@ -84,7 +84,7 @@ def test_repr_says_what_was_found():
 
 
 def test_a_history_is_not_hashable_since_it_equals_by_content():
-    with pytest.raises(TypeError, match="unhashable"):
+    with pytest.raises(TypeError, match=r"unhashable"):
         hash(History())
 
 
@@ -111,5 +111,5 @@ def test_a_bad_observation_is_refused(pair, message):
 
 @pytest.mark.parametrize("regret", ["simple_regret", "cumulative_regret"])
 def test_an_optimum_that_is_not_finite_is_refused(regret):
-    with pytest.raises(ValueError, match="^optimum must be a finite number, got nan"):
+    with pytest.raises(ValueError, match=r"^optimum must be a finite number, got nan"):
         getattr(History([(0, 1.0)]), regret)(float("nan"))

@@ -126,7 +126,7 @@ def test_more_rounds_than_rows_are_refused_before_anything_is_measured():
 @pytest.mark.parametrize("rounds", [0, -1, 2.0, True, "3", None])
 def test_rounds_must_be_a_count(rounds):
     curator, modeler = make_parties()
-    with pytest.raises(ValueError, match="^rounds must be an integer >= 1, got"):
+    with pytest.raises(ValueError, match=r"^rounds must be an integer >= 1, got"):
         run(curator, modeler, rounds)
 
 

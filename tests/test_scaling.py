@@ -37,7 +37,7 @@ def any_records(scaling, rows):
 
 
 def learned(records, **options):
-    with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
+    with pytest.warns(PrivacyLeakWarning, match=r"learned from the records"):
         return PublicScaling.from_data(records, **options)
 
 
@@ -311,7 +311,7 @@ def test_a_learned_scaling_works_with_constant_columns_however_large():
 )
 def test_a_table_that_no_scaling_can_be_learned_from_is_refused(records, message):
     with (
-        pytest.warns(PrivacyLeakWarning, match="learned from the records"),
+        pytest.warns(PrivacyLeakWarning, match=r"learned from the records"),
         pytest.raises(ValueError, match=message),
     ):
         PublicScaling.from_data(records)

@@ -481,3 +481,12 @@ def test_no_privacy_gives_the_scaled_rows():
     transform = private(RECORDS, NoPrivacy())
     anything = uniform(4, 3, seed=6)
     assert torch.equal(transform(anything), unit_box(3).transform(anything))
+
+
+@pytest.mark.parametrize("flag", ["transform_on_train", "transform_on_eval", "transform_on_fantasize"])
+def test_a_flag_that_was_switched_off_is_refused_rather_than_mixing_raw_and_released_rows(flag):
+    records = torch.rand(6, 2, dtype=torch.float64)
+    transform = PrivateProjectionTransform(records, PublicScaling([0, 0], [1, 1]), NoisyProjection(1.0))
+    setattr(transform, flag, False)
+    with pytest.raises(ValueError, match=r"transform_on_train, .* must stay True"):
+        transform(records)

@@ -218,7 +218,7 @@ def test_a_missing_value_is_named_by_row_and_column_and_no_record_is_echoed(valu
 
 def test_masked_entries_count_as_missing():
     table = np.ma.array([[SECRET, 1.0]], mask=[[True, False]])
-    with pytest.raises(ValueError, match="^records must be complete, got masked entries") as caught:
+    with pytest.raises(ValueError, match=r"^records must be complete, got masked entries") as caught:
         _validate.matrix(records=table)
     assert "1234" not in str(caught.value)
 

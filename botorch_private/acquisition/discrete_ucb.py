@@ -173,6 +173,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         _validate.count(q=q)
         n = len(self.candidates)
         allowed = torch.ones(n, dtype=torch.bool, device=self.candidates.device)
+        if exclude is not None and (not isinstance(exclude, Iterable) or _is_scalar(exclude)):
+            raise ValueError(f"exclude must be a collection of row indices, got {exclude!r}")
         for index in () if exclude is None else exclude:
             allowed[_validate.index(n, exclude=index)] = False
         if int(allowed.sum()) < q:
@@ -205,6 +207,10 @@ def _hallucinate(model: Any, X: Tensor) -> Model:
     # As in `fantasize`: a new observation has the average noise of the known ones.
     noise = likelihood.noise.mean(dim=-1).expand_as(mean)
     return model.condition_on_observations(X, mean, noise=noise)
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", 1) == 0
 
 
 def _best(scores: Tensor, allowed: Tensor, generator: torch.Generator | None) -> int:

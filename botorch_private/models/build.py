@@ -63,6 +63,12 @@ def make_model(
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
     outcomes = _validate.vector(values=values, length=len(rows))
+    distinct, kept = outcomes.unique().numel(), outcomes.to(dtype).unique().numel()
+    if kept < distinct:
+        raise ValueError(
+            f"values must differ by more than the rounding of {dtype}, got {distinct} different ones "
+            f"of which {kept} are left: subtract a constant, or use dtype=torch.float64"
+        )
     kernel = ReleasedInputKernel.of(release, ard=ard)
     scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
     scaled_kernel.outputscale = torch.tensor(1.0)

@@ -594,3 +594,11 @@ def test_scoring_36000_rows_of_10_after_50_measurements_adds_less_than_300_megab
         check=True,
     )
     assert 0 <= float(finished.stdout) < 300
+
+
+@pytest.mark.parametrize("exclude", [3, torch.tensor(3)])
+def test_a_single_number_to_exclude_is_refused(exclude):
+    candidates = torch.rand(6, 2, dtype=torch.float64)
+    model = SingleTaskGP(candidates[:2], candidates[:2, :1])
+    with pytest.raises(ValueError, match="exclude must be a collection of row indices, got"):
+        DiscreteUCB(model, candidates, t=1).select(exclude=exclude)

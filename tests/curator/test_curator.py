@@ -289,7 +289,7 @@ def test_a_release_again_over_the_budget_draws_nothing(stop_drawing):
 def test_a_budget_must_be_a_positive_number(stop_drawing, budget):
     curator = make_curator()
     stop_drawing()
-    with pytest.raises(ValueError, match="^epsilon_budget must be a finite number > 0, got"):
+    with pytest.raises(ValueError, match=r"^epsilon_budget must be a finite number > 0, got"):
         curator.rerelease(epsilon_budget=budget)
 
 
@@ -301,7 +301,7 @@ def test_l2_laplace_releases_add_their_epsilons():
         assert curator.guarantee.epsilon <= 3.0 * releases
         assert len(curator.guarantee.parts) == releases
         assert curator.guarantee.holds
-    with pytest.raises(BudgetError, match="too small"):
+    with pytest.raises(BudgetError, match=r"too small"):
         curator.rerelease(epsilon_budget=12.0)
 
 
@@ -347,7 +347,7 @@ def test_a_seeded_generator_voids_the_guarantee_and_is_reproducible():
 
 
 def test_a_learned_scaling_voids_the_guarantee():
-    with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
+    with pytest.warns(PrivacyLeakWarning, match=r"learned from the records"):
         scaling = PublicScaling.from_data(RECORDS)
     guarantee = make_curator(scaling=scaling).guarantee
     assert guarantee.holds is False
@@ -356,7 +356,7 @@ def test_a_learned_scaling_voids_the_guarantee():
 
 
 def test_the_paper_s_algorithm_voids_the_guarantee():
-    with pytest.warns(NotDifferentiallyPrivate, match="Use NoisyProjection"):
+    with pytest.warns(NotDifferentiallyPrivate, match=r"Use NoisyProjection"):
         curator = make_curator(mechanism=SpectralProjection(1.0, 1e-5, 2))
     assert curator.guarantee.holds is False
     assert "column space" in curator.guarantee.reasons[0]
@@ -381,7 +381,7 @@ def test_equal_records_are_different_records():
     curator.query(0)
     curator.query(1)
     assert len(laboratory.measured) == 2
-    with pytest.raises(BudgetError, match="measurements are spent"):
+    with pytest.raises(BudgetError, match=r"measurements are spent"):
         curator.query(2)
 
 
@@ -397,7 +397,7 @@ def test_an_index_that_is_no_row_is_refused_and_nothing_is_measured(index):
     laboratory = Laboratory()
     curator = make_curator(laboratory, max_queries=1)
     with pytest.raises(
-        ValueError, match="^index must be (a row index in 0..11|one integer|an integer row index)"
+        ValueError, match=r"^index must be (a row index in 0..11|one integer|an integer row index)"
     ):
         curator.query(index)
     assert laboratory.measured == []

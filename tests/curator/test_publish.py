@@ -141,7 +141,7 @@ def test_a_seeded_release_is_reproducible_and_its_guarantee_void():
 
 
 def test_a_learned_scaling_and_a_seed_are_both_named():
-    with pytest.warns(PrivacyLeakWarning, match="learned from the records"):
+    with pytest.warns(PrivacyLeakWarning, match=r"learned from the records"):
         scaling = PublicScaling.from_data(make_records(20))
     guarantee = publish(
         make_records(20), scaling, NoisyProjection(1.0), generator=seeded(1)
@@ -153,7 +153,7 @@ def test_a_learned_scaling_and_a_seed_are_both_named():
 
 
 def test_the_paper_s_algorithm_warns_and_does_not_hold():
-    with pytest.warns(NotDifferentiallyPrivate, match="20 records of 3 features"):
+    with pytest.warns(NotDifferentiallyPrivate, match=r"20 records of 3 features"):
         published = publish(make_records(20), SCALING, SpectralProjection(1.0, 1e-5, 2))
     assert published.release.guarantee.holds is False
     assert published.row_map is not None
@@ -254,6 +254,6 @@ def test_wrong_parts_are_refused_by_type(scaling, mechanism, message):
 
 def test_a_wrong_generator_is_refused_before_any_draw():
     mechanism = CountingMechanism()
-    with pytest.raises(TypeError, match="^generator must be a torch.Generator or None, got int"):
+    with pytest.raises(TypeError, match=r"^generator must be a torch.Generator or None, got int"):
         publish(make_records(5), SCALING, mechanism, generator=7)
     assert mechanism.draws == 0

@@ -11,7 +11,7 @@ from botorch.models.transforms.outcome import Standardize
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch.testing import assert_close
 
-from botorch_private import NoisyProjection, ReleasedInputKernel, make_model
+from botorch_private import NoisyProjection, PublicScaling, ReleasedInputKernel, make_model
 from botorch_private.curator.publish import publish
 
 
@@ -212,3 +212,12 @@ def test_bad_observations_are_refused_by_position(indices, values, message, rele
 def test_other_dtypes_are_refused(dtype, release):
     with pytest.raises(ValueError, match=r"dtype must be torch\.float64 or torch\.float32"):
         make_model(release, [0, 1], [0.0, 1.0], dtype=dtype)
+
+
+def test_values_that_float32_cannot_tell_apart_are_refused():
+    scaling = PublicScaling([0.0], [1.0])
+    release = publish(torch.rand(5, 1, dtype=torch.float64), scaling, NoisyProjection(1.0)).release
+    with pytest.raises(
+        ValueError, match=r"values must differ by more than the rounding of torch.float32"
+    ):
+        make_model(release, [0, 1], [1e12, 1e12 + 1], dtype=torch.float32)
