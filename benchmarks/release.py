@@ -3,8 +3,8 @@
     make bench
 
 One thread, CPU seconds. Each figure of the look-up is the median of 9 runs; memory is the peak of a
-fresh process above what it held before it made the table. Targets: 10^6 x 10 records released in under 5 s and under 4 times the
-table's memory; a look-up of 10^5 rows in under 50 ms.
+fresh process above what it held before it made the table. Targets: 10^6 x 10 records released in
+under 5 s and under 4 times the table's memory; a look-up of 10^5 rows in under 50 ms.
 """
 
 from __future__ import annotations

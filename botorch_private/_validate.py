@@ -106,6 +106,8 @@ def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) 
         raise ValueError(f"{name} must have at least {minimum_rows} rows, got {table.shape[0]}")
     if table.shape[1] < 1:
         raise ValueError(f"{name} must have at least 1 column, got 0")
+    if torch.isfinite(table.sum()):  # a missing or infinite value would spread to the sum
+        return table
     bad = ~torch.isfinite(table)
     if bad.any():
         row, column = (int(i) for i in bad.nonzero()[0])

@@ -15,6 +15,7 @@ from botorch_private.noise_law import LARGEST_NORM
 from botorch_private.privacy_warnings import PrivacyLeakWarning
 
 _ROUNDING_MARGIN = 1 + 1e-12
+_CHUNK_ENTRIES = 2**18
 
 
 class PublicScaling:
@@ -130,8 +131,16 @@ class PublicScaling:
             ValueError: If a value is missing or infinite (naming row and column), or the width is
                 not ``d``.
         """
-        table = _validate.matrix(records=records, columns=self.features)
-        return self.scale_tensor(table)
+        return self.scale_rows(_validate.matrix(records=records, columns=self.features))
+
+    def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
+        """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
+        scaled = torch.empty_like(table)
+        step = max(1, _CHUNK_ENTRIES // self.features)
+        for start in range(0, len(table), step):
+            rows = slice(start, start + step)
+            scaled[rows] = self.scale_tensor(table[rows if order is None else order[rows]])
+        return scaled
 
     def scale_tensor(self, rows: Tensor) -> Tensor:
         """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private import _validate
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.mechanisms.base import SEEDED, Mechanism
 from botorch_private.mechanisms.entropy import entropy_from, permutation
@@ -86,15 +87,12 @@ def publish(
     """
     _check_parts(scaling, mechanism)
     entropy = entropy_from(generator)
-    scaled = scaling.transform(records)
-    n, d = scaled.shape
-    if n < 2:
-        raise ValueError(f"records must have at least 2 rows, got {n}")
+    table = _validate.matrix(records=records, columns=scaling.features, minimum_rows=2)
+    n, d = table.shape
     guarantee = planned_guarantee(n, scaling, mechanism, seeded=entropy.seeded)
     # Shuffled before anything else: matrix products round a row in ways that depend on its place.
     order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
-    scaled = scaled[order]
-    drawn = mechanism.draw(scaled, generator=generator)
+    drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
     release = Release(
         candidates=drawn.rows,
         guarantee=guarantee,

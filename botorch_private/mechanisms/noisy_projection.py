@@ -23,7 +23,7 @@ from botorch_private.mechanisms.noise import NOISES, calibrate, sample_on_grid
 from botorch_private.mechanisms.projection import isometry, subspace_projection
 from botorch_private.noise_law import DELTA_FP, NoiseLaw
 
-_CHUNK_ENTRIES = 2**20
+_CHUNK_ENTRIES = 2**18
 
 
 @dataclass(frozen=True)
