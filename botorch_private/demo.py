@@ -21,6 +21,7 @@ from botorch_private.loop import run
 from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
 from botorch_private.modeler import Modeler
 from botorch_private.privacy_warnings import NotDifferentiallyPrivate
+from botorch_private.rounding import round_down, round_up
 from botorch_private.scaling import PublicScaling
 
 INITIAL = 5
@@ -74,12 +75,12 @@ def describe_unit(data: Dataset) -> str:
     scaling = demo_scaling(data)
     lines = ["One unit of distance is any one of these (or a part of each, by Pythagoras):"]
     for name, unit, size in zip(data.features, data.units, scaling.unit.tolist(), strict=True):
+        shown = f"  {round_down(size):>8}"
         if unit == "yes/no":
-            lines.append(
-                f"  {size:8.3g}  of the step from no to yes in {name}, a step of {1 / size:.1f} units"
-            )
+            step = round_up(1 / size, 3)
+            lines.append(f"{shown}  of the step from no to yes in {name}, a step of {step} units")
         else:
-            lines.append(f"  {size:8.3g}  {unit} of {name}")
+            lines.append(f"{shown}  {unit} of {name}")
     return "\n".join(lines)
 
 

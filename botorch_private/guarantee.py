@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from botorch_private import _validate
 from botorch_private.composition import composed_epsilon
 from botorch_private.noise_law import NoiseLaw
+from botorch_private.rounding import round_down, round_up
 
 ADJACENCY = (
     "two tables are neighbours when they differ in the features of one record, by at most D units "
@@ -206,11 +207,11 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
         return [*lines, "  Nothing is promised: epsilon is infinite."]
     lines.append(f"  Adjacency: {guarantee.adjacency}.")
     lines.append(
-        f"  Promise at 1 unit: epsilon = {_up(guarantee.epsilon)}, delta = {_up(guarantee.delta, 2)}. "
-        f"Moving one record by 1 unit changes the chance of anything the modeler may see by a "
+        f"  Promise at 1 unit: epsilon = {round_up(guarantee.epsilon)}, "
+        f"delta = {round_up(guarantee.delta, 2)}. Moving one record by 1 unit changes the chance of anything the modeler may see by a "
         f"factor of at most {_factor(guarantee.epsilon)}, up to delta"
         + (
-            f" (of which {_up(guarantee.delta_fp, 2)} is floating-point error)."
+            f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)."
             if guarantee.law
             else "."
         )
@@ -219,7 +220,7 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     distances = [0.5, 2.0, 5.0]
     if guarantee.radius is not None:
         distances.append(2 * guarantee.radius)
-    costs = "; ".join(f"{d:g} units: {_up(guarantee.at(d))}" for d in distances)
+    costs = "; ".join(f"{d:g} units: {round_up(guarantee.at(d))}" for d in distances)
     if guarantee.radius is not None:
         costs += " (one record replaced by any other)"
     lines.append(f"  Epsilon at other distances: {costs}.")
@@ -228,44 +229,24 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
         linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
         name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
         lines.append(
-            f"  Noise: {name}, standard deviation {_down(math.sqrt(law.variance))} units in each of "
-            f"{law.dim} coordinates; epsilon {linear} to distance. A record is located within "
-            f"{_down(guarantee.location_radius(0.95))} units in 95 % of cases."
+            f"  Noise: {name}, standard deviation {round_down(math.sqrt(law.variance))} units in each "
+            f"of {law.dim} coordinates; epsilon {linear} to distance. A record is located within "
+            f"{round_down(guarantee.location_radius(0.95))} units in 95 % of cases."
         )
     lines += [f"  Note: {assumption}." for assumption in guarantee.assumptions]
     return lines
 
 
 def _factor(epsilon: float) -> str:
-    exponent = f"e^{_up(epsilon)}"
-    return f"{exponent} = {_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
-
-
-def _up(number: float, digits: int = 4) -> str:
-    """Round up to significant digits: what is spent is never shown too small."""
-    return _rounded(number, digits, math.ceil)
-
-
-def _down(number: float, digits: int = 3) -> str:
-    """Round down to significant digits: what is protected is never shown too large."""
-    return _rounded(number, digits, math.floor)
-
-
-def _rounded(number: float, digits: int, toward: Callable[[float], int]) -> str:
-    if number == 0 or not math.isfinite(number):
-        return f"{number:g}"
-    step = 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
-    # A last digit that is only float noise must not turn 1 into 1.001.
-    steps = number / step
-    whole = round(steps) if abs(steps - round(steps)) < 1e-9 else toward(steps)
-    return f"{whole * step:.{digits}g}"
+    exponent = f"e^{round_up(epsilon)}"
+    return f"{exponent} = {round_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
 
 
 def _unit(guarantee: PrivacyGuarantee) -> str:
     if guarantee.unit is None:
         return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
     names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    shown = [f"{_down(size)} of {name}" for name, size in zip(names, guarantee.unit, strict=True)]
+    shown = [f"{round_down(size)} of {name}" for name, size in zip(names, guarantee.unit, strict=True)]
     if len(shown) > _UNITS_SHOWN:
         shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
     return ", or ".join(shown)

@@ -34,10 +34,11 @@ class RecordIndex:
         """Return the record of each row of an ``m x d`` float64 array, or -1."""
         hashes = _hashes(rows)
         places = self._first_places(hashes)
-        records = self._order[np.minimum(places, len(self._order) - 1)]
-        hit = (self._table[records] == rows).all(axis=1)
-        if hit.all():
+        records = self._order.take(np.minimum(places, len(self._order) - 1))
+        same = self._table.take(records, axis=0) == rows  # take: several times faster than indexing
+        if same.all():
             return records
+        hit = same.all(axis=1)
         found = np.where(hit, records, -1)
         pending = np.flatnonzero(~hit)
         while pending.size:  # no records, or records that share a hash with another one
@@ -62,8 +63,8 @@ class RecordIndex:
 
 def _hashes(rows: np.ndarray) -> np.ndarray:
     bits = (np.ascontiguousarray(rows) + 0.0).view(np.uint64)  # + 0.0: -0.0 equals 0.0
-    bits = bits ^ (bits >> np.uint64(32))
-    return (bits * _multipliers(rows.shape[1])).sum(axis=1, dtype=np.uint64)
+    bits ^= bits >> np.uint64(32)
+    return np.einsum("ij,j->i", bits, _multipliers(rows.shape[1]))
 
 
 @lru_cache

@@ -205,7 +205,7 @@ class _Secret:
         found = self._index.find(rows)
         if (found < 0).any():
             raise ValueError(self._not_records(found, X))
-        released = self.rows[torch.from_numpy(found)].to(X)
+        released = self.rows.index_select(0, torch.from_numpy(found)).to(X)
         return released.reshape(*X.shape[:-1], released.shape[-1])
 
     def _map(self, X: Tensor, row_map: Callable[[Tensor], Tensor]) -> Tensor:
