@@ -208,7 +208,8 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     lines.append(f"  Adjacency: {guarantee.adjacency}.")
     lines.append(
         f"  Promise at 1 unit: epsilon = {round_up(guarantee.epsilon)}, "
-        f"delta = {round_up(guarantee.delta, 2)}. Moving one record by 1 unit changes the chance of anything the modeler may see by a "
+        f"delta = {round_up(guarantee.delta, 2)}. "
+        f"Moving one record by 1 unit changes the chance of anything the modeler may see by a "
         f"factor of at most {_factor(guarantee.epsilon)}, up to delta"
         + (
             f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)."
