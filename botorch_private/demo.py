@@ -12,7 +12,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from botorch_private import _validate
 from botorch_private.curator import Curator, planned_guarantee

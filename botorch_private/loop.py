@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Protocol
 
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from botorch_private import _validate
 from botorch_private.history import History
@@ -50,7 +51,7 @@ def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True
     unmeasured = len(modeler.release.candidates) - len(modeler.history)
     if rounds > unmeasured:
         raise ValueError(f"rounds must be at most the {unmeasured} rows not measured yet, got {rounds}")
-    disable = None if progress else True  # None: off where the output is no terminal
+    disable = not (progress and _somebody_watches())
     with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
         for _ in range(rounds):
             index = modeler.ask()
@@ -58,3 +59,8 @@ def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True
             bar.set_postfix(best=f"{modeler.best.value:.4g}", refresh=False)
             bar.update()
     return modeler.history
+
+
+def _somebody_watches() -> bool:
+    """Whether the output is a terminal or a notebook, rather than a file."""
+    return "ipykernel" in sys.modules or sys.stderr.isatty()
