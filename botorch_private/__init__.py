@@ -5,19 +5,23 @@ over its rows (`Modeler`, `DiscreteUCB`) and sends back row indices; the curator
 with numbers. `PrivateProjectionTransform` does the same inside an existing BoTorch loop.
 """
 
-from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
-from botorch_private.curator import BudgetError, Curator
-from botorch_private.guarantee import PrivacyGuarantee, compose
-from botorch_private.history import History
-from botorch_private.loop import run
-from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
-from botorch_private.modeler import Modeler
-from botorch_private.models import ReleasedInputKernel, make_model
-from botorch_private.observation import Observation
-from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
-from botorch_private.release import Release
-from botorch_private.scaling import PublicScaling
-from botorch_private.transform import PrivateProjectionTransform
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
+    from botorch_private.curator import BudgetError, Curator
+    from botorch_private.guarantee import PrivacyGuarantee, compose
+    from botorch_private.history import History
+    from botorch_private.loop import run
+    from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
+    from botorch_private.modeler import Modeler
+    from botorch_private.models import ReleasedInputKernel, make_model
+    from botorch_private.observation import Observation
+    from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
+    from botorch_private.release import Release
+    from botorch_private.scaling import PublicScaling
+    from botorch_private.transform import PrivateProjectionTransform
 
 __all__ = [
     "BudgetError",
@@ -45,3 +49,41 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+# Names load when they are first used: `botorch-private --help` does not wait for BoTorch.
+_HOMES = {
+    "BudgetError": "curator",
+    "Curator": "curator",
+    "DiscreteUCB": "acquisition",
+    "History": "history",
+    "Mechanism": "mechanisms",
+    "Modeler": "modeler",
+    "NoPrivacy": "mechanisms",
+    "NoisyProjection": "mechanisms",
+    "NotDifferentiallyPrivate": "privacy_warnings",
+    "Observation": "observation",
+    "PrivacyGuarantee": "guarantee",
+    "PrivacyLeakWarning": "privacy_warnings",
+    "PrivateProjectionTransform": "transform",
+    "PublicScaling": "scaling",
+    "Release": "release",
+    "ReleasedInputKernel": "models",
+    "SpectralProjection": "mechanisms",
+    "TiedScoresWarning": "acquisition",
+    "compose": "guarantee",
+    "make_model": "models",
+    "run": "loop",
+    "ucb_beta": "acquisition",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

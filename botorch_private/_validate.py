@@ -69,6 +69,22 @@ def one_of(options: Iterable[str], **values: Any) -> None:
             raise ValueError(f"{name} must be one of {wanted}, got {_show(value)}")
 
 
+def number(**values: Any) -> float:
+    """Return the one named value as a finite ``float``, or refuse it; one-element tensors count."""
+    ((name, value),) = values.items()
+    if isinstance(value, (Tensor, np.ndarray)) and math.prod(value.shape) == 1:
+        value = value.item()
+    finite(**{name: value})
+    return float(value)
+
+
+def generator(**values: Any) -> None:
+    """Refuse each named value that is neither None nor a `torch.Generator`."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, torch.Generator):
+            raise TypeError(f"{name} must be a torch.Generator or None, got {type(value).__name__}")
+
+
 def index(n: int, **values: Any) -> int:
     """Return the one named value as an ``int`` in 0..n-1, or refuse it.
 
@@ -145,6 +161,7 @@ def _to_float64(name: str, value: Any) -> Tensor:
     else:
         if np.ma.is_masked(value):
             raise ValueError(f"{name} must be complete, got masked entries; drop or fill them first")
+        value = _numeric_frame(name, value)
         try:
             array = np.asarray(value)
         except ValueError as error:
@@ -156,6 +173,32 @@ def _to_float64(name: str, value: Any) -> Tensor:
     if integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()):
         raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
     return widened
+
+
+def _numeric_frame(name: str, value: Any) -> Any:
+    """Widen the yes/no columns of a data frame, and name the columns that hold no numbers."""
+    if not hasattr(value, "dtypes") or not hasattr(value, "columns"):
+        return value
+    kinds = {
+        str(column): getattr(kind, "kind", "O")
+        for column, kind in zip(value.columns, value.dtypes, strict=True)
+    }
+    if wrong := [column for column, kind in kinds.items() if kind not in "iufb"]:
+        raise ValueError(
+            f"{name} must hold numbers, but columns {wrong} do not: encode words as numbers first"
+        )
+    missing = np.argwhere(np.asarray(value.isna())) if hasattr(value, "isna") else []
+    if len(missing):
+        row, column = missing[0]
+        raise ValueError(
+            f"{name} must be finite, got NaN in row {row}, column {column} ({value.columns[column]})"
+            f"{_more(len(missing) - 1, 'entries')}; fill in or drop missing values first"
+        )
+    return np.asarray(value, dtype=np.float64) if "b" in kinds.values() or _is_nullable(value) else value
+
+
+def _is_nullable(value: Any) -> bool:
+    return any(not isinstance(kind, np.dtype) for kind in value.dtypes)
 
 
 def _is_real(value: Any) -> bool:

@@ -72,17 +72,20 @@ def _demo(options: argparse.Namespace) -> int:
         parser.exit(1, f"{error}\n")
 
     from botorch_private.datasets import hospital
-    from botorch_private.demo import describe_guarantees, describe_unit, run_demo
+    from botorch_private.demo import check_rounds, describe_guarantees, describe_unit, run_demo
 
     rounds, seeds = _QUICK if options.quick else _FULL
+    rounds, seeds = options.rounds or rounds, options.seeds or seeds
+    try:
+        check_rounds(rounds)
+    except ValueError as error:
+        parser.error(f"argument --rounds: {error}")
     data = hospital()
     print(f"{describe_unit(data)}\n\nWhat each release promises, before any record is looked at:\n")
     for text in describe_guarantees(data):
         print(f"{text}\n")
     sys.stdout.flush()
-    result = run_demo(
-        rounds=options.rounds or rounds, seeds=options.seeds or seeds, workers=options.workers
-    )
+    result = run_demo(rounds=rounds, seeds=seeds, workers=options.workers)
     print(f"\n{result.table()}\n")
     plot_regret(
         result.regret,

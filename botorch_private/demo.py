@@ -93,6 +93,14 @@ def describe_guarantees(data: Dataset) -> Iterator[str]:
             yield f"[{arm}]\n{guarantee}"
 
 
+def check_rounds(rounds: int) -> None:
+    """Refuse more rounds than there are stays left to measure."""
+    _validate.count(rounds=rounds)
+    most = len(hospital().records) - INITIAL
+    if rounds > most:
+        raise ValueError(f"rounds must be at most {most}, the stays that are left, got {rounds}")
+
+
 def run_demo(*, rounds: int = 50, seeds: int = 8, workers: int | None = None) -> DemoResult:
     """Run every arm with several seeds, in parallel processes of one thread each.
 
@@ -104,7 +112,8 @@ def run_demo(*, rounds: int = 50, seeds: int = 8, workers: int | None = None) ->
         seeds: Runs of each arm.
         workers: Processes; None: one a core.
     """
-    _validate.count(rounds=rounds, seeds=seeds)
+    check_rounds(rounds)
+    _validate.count(seeds=seeds)
     start = time.monotonic()
     jobs = [(arm, seed) for seed in range(seeds) for arm in ARMS]
     curves: dict[tuple[str, int], np.ndarray] = {}

@@ -31,8 +31,7 @@ class History:
         self._observations: list[Observation] = []
         for index, value in observations:
             _validate.count(minimum=0, index=index)
-            _validate.finite(value=value)
-            self._observations.append(Observation(int(index), float(value)))
+            self._observations.append(Observation(int(index), _validate.number(value=value)))
 
     @property
     def indices(self) -> list[int]:
@@ -55,13 +54,11 @@ class History:
 
     def simple_regret(self, optimum: float) -> Tensor:
         """Gap between the optimum and the best value so far, one number a round (``S_t``)."""
-        _validate.finite(optimum=optimum)
-        return optimum - self.values.cummax(dim=0).values
+        return _validate.number(optimum=optimum) - self.values.cummax(dim=0).values
 
     def cumulative_regret(self, optimum: float) -> Tensor:
         """Sum of the gaps between the optimum and each value so far (``R_t``)."""
-        _validate.finite(optimum=optimum)
-        return (optimum - self.values).cumsum(dim=0)
+        return (_validate.number(optimum=optimum) - self.values).cumsum(dim=0)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a round: ``round`` (from 1), ``index``, ``value``, ``best`` so far.

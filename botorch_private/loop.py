@@ -45,6 +45,13 @@ def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True
             is measured then.
     """
     _validate.count(rounds=rounds)
+    if not isinstance(modeler, Modeler):
+        raise TypeError(
+            f"modeler must be a Modeler, got {type(modeler).__name__}: run(curator, modeler, rounds)"
+        )
+    release = getattr(curator, "release", modeler.release)
+    if release is not modeler.release and release.identity != modeler.release.identity:
+        raise ValueError("modeler must work on the curator's current release, got another one")
     left = curator.queries_left
     if left is not None and rounds > left:
         raise ValueError(f"rounds must be at most the curator's {left} queries left, got {rounds}")

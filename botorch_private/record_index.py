@@ -11,6 +11,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1 = 0xBF58476D1CE4E5B9
 _MIX_2 = 0x94D049BB133111EB
 _FEW = 1000
+_CHUNK_ENTRIES = 2**18
 
 
 class RecordIndex:
@@ -26,7 +27,9 @@ class RecordIndex:
 
     def __init__(self, table: np.ndarray) -> None:
         self._table = np.ascontiguousarray(table)
-        hashes = _hashes(self._table)
+        step = max(1, _CHUNK_ENTRIES // self._table.shape[1])
+        starts = range(0, len(self._table), step)
+        hashes = np.concatenate([_hashes(self._table[start : start + step]) for start in starts])
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
 

@@ -64,6 +64,10 @@ class Release:
         The file appears whole or not at all. No pickle is involved.
         """
         path = Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(
+                f"path must be in a folder that exists, but there is no {path.parent}"
+            )
         settings = self._settings()
         metadata = {
             "format": FORMAT,

@@ -131,7 +131,19 @@ class PublicScaling:
             ValueError: If a value is missing or infinite (naming row and column), or the width is
                 not ``d``.
         """
-        return self.scale_rows(_validate.matrix(records=records, columns=self.features))
+        return self.scale_rows(self.check(records))
+
+    def check(self, records: Any) -> Tensor:
+        """Return a table as a finite ``n x d`` float64 tensor, or refuse it.
+
+        The columns of a data frame must carry the names of the features, in the same order: another
+        order would be scaled by the ranges of other features.
+        """
+        columns = [str(column) for column in getattr(records, "columns", ())]
+        numbered = all(column.isdigit() for column in columns)
+        if self.names and not numbered and columns != list(self.names):
+            raise ValueError(f"records must have the columns {list(self.names)}, got {columns}")
+        return _validate.matrix(records=records, columns=self.features)
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
@@ -159,7 +171,7 @@ class PublicScaling:
         Returns:
             ``n`` booleans.
         """
-        table = _validate.matrix(records=records, columns=self.features)
+        table = self.check(records)
         return ((table < self.lower) | (table > self.upper)).any(dim=1)
 
     def __repr__(self) -> str:
@@ -192,6 +204,8 @@ class PublicScaling:
 def _checked_names(names: Sequence[str] | None, features: int) -> tuple[str, ...] | None:
     if names is None:
         return None
+    if isinstance(names, str):
+        raise ValueError(f"names must be a sequence of {features} names, got the text {names!r}")
     if len(names) != features:
         raise ValueError(f"names must have {features} entries, got {len(names)}")
     return tuple(str(name) for name in names)

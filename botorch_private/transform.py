@@ -90,7 +90,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     @property
     def released_rows(self) -> Tensor:
         """``n x r`` released rows in the order of the records. For the curator's eyes only."""
-        return self._secret.rows
+        return self._secret.rows(self._secret.row_of_record)
 
     def transform(self, X: Tensor) -> Tensor:
         """Map records to released rows.
@@ -168,7 +168,7 @@ class _Secret:
         generator: torch.Generator | None,
     ) -> None:
         self.published = publish(records, scaling, mechanism, generator=generator)
-        self.rows = self.published.release.candidates[self.published.rows_of_records]
+        self.row_of_record = self.published.rows_of_records
         self._features = scaling.features
         self._scaling = scaling
         self._records = table = _validate.matrix(records=records).clone()
@@ -176,8 +176,9 @@ class _Secret:
         row_map = self.published.row_map
         if row_map is not None:
             # An almost dependent column makes the map useless in floating point: look up instead.
-            error = (row_map(scaling.scale_tensor(table)) - self.rows).abs().max()
-            if error > _MAP_TOLERANCE * self.rows.abs().max():
+            rows = self.rows(self.row_of_record)
+            error = (row_map(scaling.scale_tensor(table)) - rows).abs().max()
+            if error > _MAP_TOLERANCE * rows.abs().max():
                 row_map = None
         self._row_map = row_map
 
@@ -188,6 +189,9 @@ class _Secret:
         if X.shape[-1] != self._features:
             raise ValueError(f"X must have {self._features} columns, got {X.shape[-1]}")
         return self._look_up(X) if self._row_map is None else self._map(X, self._row_map)
+
+    def rows(self, released: Tensor) -> Tensor:
+        return self.published.release.candidates.index_select(0, released)
 
     def equals(self, other: _Secret) -> bool:
         return self is other or (
@@ -205,7 +209,7 @@ class _Secret:
         found = self._index.find(rows)
         if (found < 0).any():
             raise ValueError(self._not_records(found, X))
-        released = self.rows.index_select(0, torch.from_numpy(found)).to(X)
+        released = self.rows(self.row_of_record[torch.from_numpy(found)]).to(X)
         return released.reshape(*X.shape[:-1], released.shape[-1])
 
     def _map(self, X: Tensor, row_map: Callable[[Tensor], Tensor]) -> Tensor:

@@ -200,3 +200,19 @@ def test_runs_shorter_than_two_seconds_show_no_bar():
 def test_the_same_seeds_give_the_same_run(without_fits, swap):
     first = run(*make_parties(seed=4), 8)
     assert (run(*make_parties(seed=5 if swap else 4), 8) == first) is not swap
+
+
+def test_a_modeler_of_another_release_is_refused_before_measuring():
+    curator, modeler = make_parties()
+    curator.rerelease(epsilon_budget=1e9)
+    with pytest.raises(ValueError, match="modeler must work on the curator's current release"):
+        run(curator, modeler, 2)
+    assert len(modeler.history) == 0
+
+
+def test_swapped_parties_are_refused():
+    curator, modeler = make_parties()
+    with pytest.raises(
+        TypeError, match=r"modeler must be a Modeler, got Curator: run\(curator, modeler"
+    ):
+        run(modeler, curator, 2)

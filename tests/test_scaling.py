@@ -315,3 +315,35 @@ def test_a_table_that_no_scaling_can_be_learned_from_is_refused(records, message
         pytest.raises(ValueError, match=message),
     ):
         PublicScaling.from_data(records)
+
+
+def test_columns_of_a_data_frame_must_be_the_features_in_their_order():
+    pd = pytest.importorskip("pandas")
+    scaling = PublicScaling([0.0, 0.0], [1.0, 2.0], names=["age", "pressure"])
+    table = pd.DataFrame({"age": [0.5, 1.0], "pressure": [1.0, 0.0]})
+    assert torch.equal(scaling.transform(table), scaling.transform(table.to_numpy()))
+    for wrong in (table[["pressure", "age"]], table.rename(columns={"age": "Age"})):
+        with pytest.raises(
+            ValueError, match=r"records must have the columns \['age', 'pressure'\], got"
+        ):
+            scaling.transform(wrong)
+    assert PublicScaling([0.0, 0.0], [1.0, 2.0]).transform(table).shape == (2, 2)  # nothing to compare
+
+
+def test_columns_that_hold_no_numbers_are_named_and_yes_no_columns_are_widened():
+    pd = pytest.importorskip("pandas")
+    scaling = PublicScaling([0.0, 0.0], [1.0, 2.0])
+    table = pd.DataFrame({"smoker": [True, False], "dose": [1.0, 2.0]})
+    assert torch.equal(scaling.transform(table), scaling.transform([[1.0, 1.0], [0.0, 2.0]]))
+    with pytest.raises(ValueError, match=r"columns \['ward'\] do not: encode words"):
+        scaling.transform(pd.DataFrame({"ward": ["a", "b"], "dose": [1.0, 2.0]}))
+    holes = pd.DataFrame({"smoker": [1, None], "dose": [1.0, 2.0]}).astype({"smoker": "Int64"})
+    with pytest.raises(ValueError, match=r"got NaN in row 1, column 0 \(smoker\); fill in"):
+        scaling.transform(holes)
+    whole = holes.fillna(0)
+    assert torch.equal(scaling.transform(whole), scaling.transform([[1.0, 1.0], [0.0, 2.0]]))
+
+
+def test_names_that_are_one_text_are_refused():
+    with pytest.raises(ValueError, match="names must be a sequence of 2 names, got the text 'ab'"):
+        PublicScaling([0.0, 0.0], [1.0, 2.0], names="ab")

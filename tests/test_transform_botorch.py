@@ -331,8 +331,8 @@ def test_copies_of_a_model_share_the_released_rows(rotated, records, outcomes):
         models.append(models[-1].eval())
         models[-1].posterior(records[TEST])
         models.append(models[-1].condition_on_observations(records[[index]], outcomes[[index], :1]))
-    assert {model.input_transform.released_rows.data_ptr() for model in models} == {
-        rotated.released_rows.data_ptr()
+    assert {model.input_transform.release.candidates.data_ptr() for model in models} == {
+        rotated.release.candidates.data_ptr()
     }
 
 

@@ -155,7 +155,6 @@ def test_shorter_floats_are_widened_without_rounding(value):
         (torch.tensor([[1j]]), "dtype torch.complex64"),
         ([["1", "2"]], "dtype <U1"),
         ([[None, 1.0]], "dtype object"),
-        (pd.DataFrame({"a": ["x"]}), "dtype (object|str)"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "dtype datetime64"),
         pytest.param(
             np.longdouble([[1.0]]),

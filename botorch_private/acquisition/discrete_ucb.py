@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import PosteriorTransform
+from botorch.exceptions import UnsupportedError
+from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.model import Model, ModelList
 from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
@@ -199,6 +201,11 @@ def _hallucinate(model: Any, X: Tensor) -> Model:
     """Condition a model on its own posterior mean at ``m x d`` points."""
     if isinstance(model, ModelList):
         return type(model)(*[_hallucinate(part, X) for part in model.models])
+    if not isinstance(model, GPyTorchModel) or not hasattr(model, "get_fantasy_model"):
+        raise UnsupportedError(
+            f"pending rows and q > 1 need a model that can be conditioned on observations, got "
+            f"{type(model).__name__}: choose one row at a time"
+        )
     # The prediction also fills the caches that conditioning builds on.
     mean = model.posterior(X).mean
     likelihood = getattr(model, "likelihood", None)

@@ -58,14 +58,15 @@ class Curator:
         max_queries: int | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        self._records = _validate.matrix(records=records, minimum_rows=2).clone()
+        self._records = _validate.matrix(records=records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
         self._objective = self._measurement(objective)
         if max_queries is not None:
             _validate.count(max_queries=max_queries)
         self.max_queries = max_queries
         self._measured: dict[int, float] = {}
-        self._published: list[Published] = [self._publish()]
+        self._published = [publish(records, scaling, mechanism, generator=generator)]
+        self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
     @property
     def release(self) -> Release:

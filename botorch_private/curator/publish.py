@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.mechanisms.base import SEEDED, Mechanism
 from botorch_private.mechanisms.entropy import entropy_from, permutation
@@ -87,8 +86,10 @@ def publish(
     """
     _check_parts(scaling, mechanism)
     entropy = entropy_from(generator)
-    table = _validate.matrix(records=records, columns=scaling.features, minimum_rows=2)
+    table = scaling.check(records)
     n, d = table.shape
+    if n < 2:
+        raise ValueError(f"records must have at least 2 rows, got {n}")
     guarantee = planned_guarantee(n, scaling, mechanism, seeded=entropy.seeded)
     # Shuffled before anything else: matrix products round a row in ways that depend on its place.
     order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -63,6 +63,14 @@ class Mechanism(Protocol):
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the rows alone."""
         ...
+
+
+def plain_numbers(mechanism: Any) -> None:
+    """Turn NumPy scalars among validated settings into Python numbers, which files can hold."""
+    for name, kind in (("epsilon", float), ("delta", float), ("projection_dim", int)):
+        value = getattr(mechanism, name)
+        if value is not None:
+            object.__setattr__(mechanism, name, kind(value))
 
 
 def check_scaled(scaled: Tensor) -> Tensor:

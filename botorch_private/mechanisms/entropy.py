@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from botorch_private import _validate
+
 _UNIT = 2.0**-62
 _BLOCK = 16  # a product of 16 uniforms is below float64's range with probability < 1e-250
 
@@ -53,11 +55,8 @@ class SeededEntropy:
 
 def entropy_from(generator: torch.Generator | None) -> Entropy:
     """Operating-system entropy for None, else the words of ``generator``."""
-    if generator is None:
-        return OSEntropy()
-    if not isinstance(generator, torch.Generator):
-        raise TypeError(f"generator must be a torch.Generator or None, got {type(generator).__name__}")
-    return SeededEntropy(generator)
+    _validate.generator(generator=generator)
+    return OSEntropy() if generator is None else SeededEntropy(generator)
 
 
 def uniforms(entropy: Entropy, count: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from botorch_private.guarantee import (
     TRUE_ENTROPY,
     PrivacyGuarantee,
 )
-from botorch_private.mechanisms.base import Drawn, check_scaled
+from botorch_private.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.mechanisms.entropy import Entropy, entropy_from
 from botorch_private.mechanisms.noise import NOISES, calibrate, sample_on_grid
 from botorch_private.mechanisms.projection import isometry, subspace_projection
@@ -67,6 +67,7 @@ class NoisyProjection:
         if self.projection_dim is not None:
             _validate.count(projection_dim=self.projection_dim)
         _validate.one_of(NOISES, noise=self.noise)
+        plain_numbers(self)
         if self.noise == "gaussian" and self.delta <= DELTA_FP:
             raise ValueError(
                 f"delta must be above {DELTA_FP:.0e} for noise='gaussian', got {self.delta!r}"
@@ -80,6 +81,7 @@ class NoisyProjection:
     def law(self, d: int) -> NoiseLaw:
         """Law of the noise on a record of ``d`` features."""
         _validate.count(d=d)
+        d = int(d)
         dim = self.noise_dim(d)
         if dim < d and self.delta == 0 and self.noise == "auto":
             raise ValueError(
@@ -92,6 +94,7 @@ class NoisyProjection:
     def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
         """What is promised for ``n`` records of ``d`` features, before any data are seen."""
         _validate.count(n=n, minimum=2)
+        n, d = int(n), int(d)
         law = self.law(d)
         return PrivacyGuarantee(
             mechanism="NoisyProjection",
@@ -101,9 +104,9 @@ class NoisyProjection:
             holds=True,
             assumptions=(OUTCOMES_NOT_COVERED, ONE_RECORD, RELEASES_ADD_UP, TRUE_ENTROPY),
             law=law,
-            records=int(n),
-            features=int(d),
-            projection_dim=d if self.projection_dim is None else int(self.projection_dim),
+            records=n,
+            features=d,
+            projection_dim=d if self.projection_dim is None else self.projection_dim,
         )
 
     def noise_variance(self, d: int) -> float:

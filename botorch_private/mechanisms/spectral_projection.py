@@ -12,7 +12,7 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
-from botorch_private.mechanisms.base import Drawn, check_scaled
+from botorch_private.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy_warnings import NotDifferentiallyPrivate
 from botorch_private.theory.spectral import singular_value_floor
@@ -59,6 +59,7 @@ class SpectralProjection:
         _validate.positive(epsilon=self.epsilon)
         _validate.probability(delta=self.delta)
         _validate.count(projection_dim=self.projection_dim)
+        plain_numbers(self)
 
     @property
     def singular_value_floor(self) -> float:
@@ -69,17 +70,18 @@ class SpectralProjection:
         """What the paper claims, and whether it holds: only if ``n <= d``."""
         _validate.count(n=n, minimum=2)
         _validate.count(d=d)
+        n, d = int(n), int(d)
         holds = n <= d
         return PrivacyGuarantee(
             mechanism="SpectralProjection (Algorithm 1 of the paper, as printed)",
-            epsilon=float(self.epsilon),
-            delta=float(self.delta),
+            epsilon=self.epsilon,
+            delta=self.delta,
             holds=holds,
             reasons=() if holds else (NOT_PRIVATE,),
             assumptions=(EXACT_ARITHMETIC, ONE_UNIT_ONLY, OUTCOMES_NOT_COVERED, ONE_RECORD),
-            records=int(n),
-            features=int(d),
-            projection_dim=int(self.projection_dim),
+            records=n,
+            features=d,
+            projection_dim=self.projection_dim,
         )
 
     def noise_variance(self, d: int) -> float:

@@ -85,6 +85,7 @@ class Modeler:
         self.noise_aware = noise_aware
         self.beta = beta
         self.device, self.dtype = device, dtype
+        _validate.generator(generator=generator)
         if generator is None:
             generator = torch.Generator()
             generator.seed()
@@ -93,6 +94,7 @@ class Modeler:
         self._candidates = release.candidates.to(device=device, dtype=dtype)
         self._told: dict[int, float] = {}
         self._pending: list[int] = []
+        self._skipped: set[int] = set()
         self._hyperparameters: tuple[int, dict[str, Any]] | None = None
         for index, value in history:
             self.tell(index, value)
@@ -133,7 +135,7 @@ class Modeler:
         """
         wanted = 1 if q is None else q
         _validate.count(q=wanted)
-        left = len(self._candidates) - len(self._told)
+        left = len(self._candidates) - len(self._told) - len(self._skipped)
         if wanted > left:
             raise ValueError(
                 f"q must be at most the {left} rows that are not measured yet, got {wanted}: the "
@@ -155,8 +157,7 @@ class Modeler:
             ValueError: If the row was told another value before and `correct` is False.
         """
         row = _validate.index(len(self._candidates), index=index)
-        _validate.finite(value=value)
-        value = float(value)
+        value = _validate.number(value=value)
         known = self._told.get(row, value)
         if known != value and not correct:
             raise ValueError(
@@ -164,8 +165,25 @@ class Modeler:
                 f"correct=True to replace it"
             )
         self._told[row] = value
+        self._skipped.discard(row)
         if known != value:
             self._hyperparameters = None
+        if row in self._pending:
+            self._pending.remove(row)
+
+    def skip(self, index: int) -> None:
+        """Give a row up that cannot be measured: it is neither asked again nor modelled.
+
+        Args:
+            index: Row in 0..n-1, not told yet. A resumed modeler must be told to skip it again.
+
+        Raises:
+            ValueError: If there is no such row, or its value was told.
+        """
+        row = _validate.index(len(self._candidates), index=index)
+        if row in self._told:
+            raise ValueError(f"index must be a row without a value, got {row}, which was told")
+        self._skipped.add(row)
         if row in self._pending:
             self._pending.remove(row)
 
@@ -202,9 +220,10 @@ class Modeler:
 
     def _choose(self, q: int) -> list[int]:
         """Choose up to ``q`` new rows: initial ones while there are some, then by the model."""
-        asked = {*self._told, *self._pending}
+        rounds = len(self._told) + len(self._pending)
+        asked = {*self._told, *self._pending, *self._skipped}
         initial = [int(row) for row in self._initial if int(row) not in asked]
-        room = self.n_initial - len(asked)
+        room = self.n_initial - rounds
         if room > 0 and initial:
             return initial[: min(q, room)]
         if not self._told:  # a batch larger than the initial design, before any answer
@@ -213,7 +232,7 @@ class Modeler:
         acqf = DiscreteUCB(
             self.model(),
             candidates=self._candidates,
-            t=max(1, len(asked) - self.n_initial + 1),
+            t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
         )

@@ -225,7 +225,7 @@ def test_a_mechanism_of_one_s_own_draws_once_a_release():
     ("records", "message"),
     [
         ([[0.1] * D], "^records must have at least 2 rows, got 1"),
-        (np.zeros((0, D)), "^records must have at least 2 rows, got 0"),
+        (np.zeros((0, D)), "^records must have at least 1 rows, got 0"),
         ([[0.1] * 2, [0.2] * 2], "^records must have 3 columns, got 2"),
         ([[0.1] * D, [0.1, np.nan, 0.1]], "^records must be finite, got NaN in row 1, column 1"),
     ],

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import NoisyProjection
+from botorch_private import NoisyProjection, PrivacyGuarantee, SpectralProjection
 from botorch_private.mechanisms import noisy_projection
 from botorch_private.mechanisms.entropy import SeededEntropy
 from botorch_private.mechanisms.noisy_projection import on_grid
@@ -279,3 +279,15 @@ def test_records_that_no_guarantee_covers_are_refused(scaled, message):
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 5), (3, 40)])
 def test_small_and_wide_tables_work(n, d):
     assert NoisyProjection(1.0).apply(ball(n, d)).shape == (n, d)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        NoisyProjection(np.float32(3.0), np.float64(1e-5), np.int64(2)),
+        SpectralProjection(np.float32(3.0), np.float64(1e-5), np.int64(2)),
+    ],
+)
+def test_numpy_settings_make_a_guarantee_that_a_file_can_hold(mechanism):
+    guarantee = mechanism.guarantee(np.int64(3), np.int64(4))
+    assert type(guarantee)(**vars(guarantee)) == PrivacyGuarantee.from_json(guarantee.to_json())

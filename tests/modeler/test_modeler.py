@@ -559,3 +559,42 @@ def test_a_release_without_privacy_is_searched_like_any_other():
     modeler = Modeler(release, generator=seeded())
     go_on(modeler, OUTCOMES, 15)
     assert modeler.best == Observation(0, 0.0)
+
+
+def test_a_skipped_row_is_never_asked_again_and_takes_no_part():
+    modeler = Modeler(RELEASE, n_initial=2, generator=seeded())
+    asked = []
+    for turn in range(8):
+        row = modeler.ask()
+        assert row not in asked
+        asked.append(row)
+        modeler.skip(row) if turn % 2 else modeler.tell(row, float(turn))
+        assert modeler.pending == []
+    assert modeler.history.indices == asked[::2]
+    modeler.tell(asked[1], 9.0)  # measured after all
+    assert modeler.best == (asked[1], 9.0)
+
+
+def test_skipping_every_row_leaves_nothing_to_ask():
+    modeler = Modeler(RELEASE)
+    for row in range(len(RELEASE.candidates)):
+        modeler.skip(row)
+    with pytest.raises(ValueError, match="q must be at most the 0 rows"):
+        modeler.ask()
+
+
+def test_a_measured_row_cannot_be_skipped():
+    modeler = Modeler(RELEASE, history=[(3, 1.0)])
+    with pytest.raises(ValueError, match="index must be a row without a value, got 3"):
+        modeler.skip(3)
+
+
+def test_values_may_be_one_element_tensors():
+    modeler = Modeler(RELEASE, history=[(3, torch.tensor(1.5, dtype=torch.float64))])
+    modeler.tell(4, np.array([2.5]))
+    assert modeler.history.values.tolist() == [1.5, 2.5]
+
+
+def test_a_generator_that_is_none_of_torch_is_refused():
+    with pytest.raises(TypeError, match="generator must be a torch.Generator or None, got int"):
+        Modeler(RELEASE, generator=7)
