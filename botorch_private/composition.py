@@ -14,8 +14,9 @@ def composed_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) ->
 
     Pure releases (l2 Laplace) add. Gaussian releases without a projection into a subspace are one
     Gaussian release with ``mu^2 = sum mu_i^2``, exactly. Any mixture goes through dp-accounting's
-    privacy loss distributions: l2 Laplace as a pure-epsilon event (no one-dimensional Laplace pair
-    is proved to dominate it), a projected Gaussian as an ``(epsilon, delta)`` event.
+    privacy loss distributions, or through basic composition where that costs less: l2 Laplace as a
+    pure-epsilon event (no one-dimensional Laplace pair is proved to dominate it), a projected
+    Gaussian as an ``(epsilon, delta)`` event.
 
     Args:
         laws: Laws of the noise of each release.
@@ -39,7 +40,9 @@ def composed_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) ->
     if all(law.kind == "gaussian" and law.dim == law.features for law in laws):
         mu = math.sqrt(sum(((distance + law.rounding) / law.scale) ** 2 for law in laws))
         return gaussian_epsilon(ideal_delta, mu) + slack
-    return _mixture_epsilon(laws, distance, ideal_delta) + slack
+    noisy = sum(law.kind == "gaussian" for law in laws)
+    basic = sum(law.epsilon(distance, ideal_delta / noisy + DELTA_FP) for law in laws)
+    return min(basic, _mixture_epsilon(laws, distance, ideal_delta)) + slack
 
 
 def _mixture_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) -> float:
@@ -54,13 +57,18 @@ def _mixture_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) ->
     # Half of delta pays for the events that have a delta of their own, half is left for the rest.
     events = sum(law.kind == "gaussian" and law.dim < law.features for law in laws)
     event_delta = delta / (2 * events) if events else 0.0
-    total = pld.identity()
-    for law in laws:
-        if law.kind == "gaussian" and law.dim == law.features:
-            loss = pld.from_gaussian_mechanism(law.scale / (distance + law.rounding))
-        else:
-            part_delta = 0.0 if law.kind == "laplace" else event_delta
-            part = law.epsilon(distance, part_delta + DELTA_FP)
-            loss = pld.from_privacy_parameters(common.DifferentialPrivacyParameters(part, part_delta))
-        total = total.compose(loss)
-    return float(total.get_epsilon_for_delta(delta))
+    try:
+        total = pld.identity()
+        for law in laws:
+            if law.kind == "gaussian" and law.dim == law.features:
+                loss = pld.from_gaussian_mechanism(law.scale / (distance + law.rounding))
+            else:
+                part_delta = 0.0 if law.kind == "laplace" else event_delta
+                part = law.epsilon(distance, part_delta + DELTA_FP)
+                loss = pld.from_privacy_parameters(
+                    common.DifferentialPrivacyParameters(part, part_delta)
+                )
+            total = total.compose(loss)
+        return float(total.get_epsilon_for_delta(delta))
+    except OverflowError:  # too far apart for the accountant's grid: basic composition decides
+        return math.inf

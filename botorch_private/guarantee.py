@@ -98,11 +98,14 @@ class PrivacyGuarantee:
         return self.epsilon if distance <= 1 else math.inf
 
     def location_radius(self, probability: float = 0.95) -> float:
-        """Units within which an attacker who sees the release locates a record.
+        """Units within which the released row alone locates a record.
 
-        The radius, in released space, that holds the noise with this probability; 0 where there is
-        no noise, since an attacker can then find records exactly. For a composition it is the
-        smallest radius among its parts, and averaging several releases narrows it further.
+        The radius that holds the noise with this probability, in released space: the released row
+        lies that close to its record (for a projection into fewer dimensions, to the record's
+        projection). It is no bound on an attacker: who knows more than the row, such as the range of
+        the records, locates better. 0 where there is no noise, since an attacker can then find
+        records exactly. For a composition it is the smallest radius among its parts, and averaging
+        several releases narrows it further.
 
         Args:
             probability: In (0, 1).
@@ -158,6 +161,11 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         raise ValueError("guarantees must share one unit of distance, got different scalings")
     total = sum(part.delta for part in parts) if delta is None else delta
     _validate.probability_or_zero(delta=total)
+    least = sum(part.delta_fp if part.law else part.delta for part in parts)
+    if total < least:
+        raise ValueError(
+            f"delta must be at least {least:.3g}, which the parts spend in any case, got {total!r}"
+        )
     reasons = tuple(dict.fromkeys(reason for part in parts for reason in part.reasons))
     holds = all(part.holds for part in parts)
     return replace(
@@ -170,6 +178,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         reasons=reasons,
         assumptions=tuple(dict.fromkeys(a for part in parts for a in part.assumptions)),
         law=None,
+        radius=max((part.radius for part in parts if part.radius is not None), default=None),
         seeded=any(part.seeded for part in parts),
         parts=parts,
     )
@@ -209,7 +218,8 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     lines.append(
         f"  Promise at 1 unit: epsilon = {round_up(guarantee.epsilon)}, "
         f"delta = {round_up(guarantee.delta, 2)}. "
-        f"Moving one record by 1 unit changes the chance of anything the modeler may see by a "
+        f"Moving one record by 1 unit changes the chance of anything computed from this "
+        f"release by a "
         f"factor of at most {_factor(guarantee.epsilon)}, up to delta"
         + (
             f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)."
@@ -228,11 +238,13 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     if guarantee.law is not None:
         law = guarantee.law
         linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
+        record = "its record" if law.dim == law.features else "its record's projection"
         name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
         lines.append(
             f"  Noise: {name}, standard deviation {round_down(math.sqrt(law.variance))} units in each "
-            f"of {law.dim} coordinates; epsilon {linear} to distance. A record is located within "
-            f"{round_down(guarantee.location_radius(0.95))} units in 95 % of cases."
+            f"of {law.dim} coordinates; epsilon {linear} to distance. In 95 % of cases a released row "
+            f"lies within {round_down(guarantee.location_radius(0.95))} units of {record}; who knows "
+            f"more than the row locates it better."
         )
     lines += [f"  Note: {assumption}." for assumption in guarantee.assumptions]
     return lines

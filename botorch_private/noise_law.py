@@ -84,7 +84,7 @@ class NoiseLaw:
     def rounding(self) -> float:
         """What rounding to the grid and float64 can add to a distance in released space."""
         float_error = INPUT_ERROR * (self.features + 16) * LARGEST_NORM * self.sensitivity
-        return math.sqrt(self.dim) * self.grid + 2 * float_error
+        return math.sqrt(self.dim) * (self.grid + 2 * float_error)
 
     def shift(self, distance: float) -> tuple[np.ndarray, np.ndarray]:
         """Distances in released space of two records at ``distance``, with their probabilities."""
@@ -127,9 +127,10 @@ class NoiseLaw:
         return self._cell_error(near) + self._cell_error(near + distance * self.sensitivity)
 
     def _tail_radius(self) -> float:
+        # Half of DELTA_FP: the other half is room for the float error of the radius itself.
         if self.kind == "laplace":
-            return self.scale * float(gammainccinv(self.dim, DELTA_FP))
-        return self.scale * math.sqrt(float(chdtri(self.dim, DELTA_FP)))
+            return self.scale * float(gammainccinv(self.dim, DELTA_FP / 2))
+        return self.scale * math.sqrt(float(chdtri(self.dim, DELTA_FP / 2)))
 
     def _cell_error(self, rho: float) -> float:
         error = SAMPLER_ERROR * rho

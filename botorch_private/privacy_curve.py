@@ -10,6 +10,7 @@ takes arrays of ``mu`` and of their ``weights``.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import root_scalar
@@ -18,7 +19,8 @@ from scipy.special import betaln, log_ndtr, roots_legendre
 from botorch_private import _validate
 
 _ROOT_TOLERANCE = 1e-13
-_QUADRATURE_NODES = 400
+_PANELS = 64  # at large distances delta is a steep function of the length
+_NODES = 32
 _LARGEST_EPSILON = 1e9
 
 
@@ -118,7 +120,7 @@ def subspace_shrinkage(features: int, projection_dim: int) -> tuple[np.ndarray, 
     ``P`` is ``sqrt(d/r)`` times the projection onto a Haar-random ``r``-dimensional subspace of
     ``R^d``. Then ``|v P|^2 = (d/r) B`` with ``B ~ Beta(r/2, (d-r)/2)``, whatever ``v`` is. With
     ``B = sin(t)^2`` the density is ``sin(t)^(r-1) cos(t)^(d-r-1)`` up to a constant: smooth on the
-    whole interval, so that Gauss-Legendre quadrature converges geometrically.
+    whole interval, so that Gauss-Legendre quadrature in panels converges geometrically.
 
     Args:
         features: ``d``, at least 2.
@@ -131,13 +133,21 @@ def subspace_shrinkage(features: int, projection_dim: int) -> tuple[np.ndarray, 
     mode = math.asin(math.sqrt(r / d))
     width = 20 / math.sqrt(d)  # the density falls at least like a Gaussian of std 1/sqrt(2 d)
     low, high = max(0.0, mode - width), min(math.pi / 2, mode + width)
-    nodes, weights = roots_legendre(_QUADRATURE_NODES)
-    t = low + (high - low) * (nodes + 1) / 2
+    nodes, weights = _panels()
+    t = low + (high - low) * nodes
     log_density = (
         math.log(2)
         + (r - 1) * np.log(np.sin(t))
         + (d - r - 1) * np.log(np.cos(t))
         - betaln(r / 2, (d - r) / 2)
     )
-    probability = weights * (high - low) / 2 * np.exp(log_density)
+    probability = weights * (high - low) * np.exp(log_density)
     return math.sqrt(d / r) * np.sin(t), probability / probability.sum()
+
+
+@lru_cache(maxsize=1)
+def _panels() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights on [0, 1] of Gauss-Legendre quadrature, panel by panel."""
+    nodes, weights = roots_legendre(_NODES)
+    starts = np.arange(_PANELS)[:, None]
+    return ((starts + (nodes + 1) / 2) / _PANELS).ravel(), np.tile(weights / (2 * _PANELS), _PANELS)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.rounding import round_up
 
 FORMAT = "botorch-private release"
 FORMAT_VERSION = 1
@@ -126,7 +127,8 @@ class Release:
         n, r = self.candidates.shape
         g = self.guarantee
         return (
-            f"Release(n={n}, projection_dim={r}, epsilon={g.epsilon:g}, delta={g.delta:.2g}, "
+            f"Release(n={n}, projection_dim={r}, epsilon={round_up(g.epsilon)}, "
+            f"delta={round_up(g.delta, 2)}, "
             f"holds={g.holds})"
         )
 

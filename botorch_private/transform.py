@@ -29,7 +29,9 @@ class PrivateProjectionTransform(InputTransform, Module):
     The table is released once, at construction. `transform` then looks rows up among the records by
     exact value: the noise belongs to the record, so the same record always gives the same row. With
     a mechanism that is a map (`SpectralProjection` on records of full column rank) any row is
-    mapped. Equal records are one record here: they get the released row of the first of them.
+    mapped. Equal records are one record here: they get the released row of the first of them. So a
+    model on records is not a function of the release alone, and stays with the curator, as does a
+    ``Normalize`` that learned its bounds from them; what may leave is ``transform.release``.
 
     The raw records stay out of ``state_dict`` and ``repr``, deep copies share them, and pickling is
     refused: save ``transform.release``, or the model's ``state_dict``.

@@ -82,7 +82,7 @@ def test_rounding_of_two_records_adds_at_most_what_is_charged(law, distance):
 
 def test_arithmetic_slack_is_what_the_derivation_says():
     law = NoiseLaw("laplace", 2, 1.0, 2)
-    rho = stats.gamma(2).isf(DELTA_FP)
+    rho = stats.gamma(2).isf(DELTA_FP / 2)
     error = 128 * 2.0**-53
 
     def eta(radius):
@@ -104,3 +104,19 @@ def test_arithmetic_slack_is_what_the_derivation_says():
 def test_impossible_laws_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         NoiseLaw(*arguments)
+
+
+@pytest.mark.parametrize(("dim", "features"), [(2, 2), (22, 22), (5, 20), (50, 784)])
+def test_rounding_charges_the_grid_and_the_float_error_on_the_way_to_it(dim, features):
+    law = NoiseLaw("laplace", dim, 1.0, features)
+    float_error = 2 * 2.0**-52 * (features + 16) * 1e4 * math.sqrt(features / dim)
+    expected = math.sqrt(dim) * (law.grid + float_error)
+    assert law.rounding == pytest.approx(expected, rel=1e-15)
+    # What it covers: products of the longest admitted row with a projection, against exact sums.
+    rng = np.random.default_rng(dim)
+    frame = np.linalg.qr(rng.standard_normal((features, dim)))[0] * math.sqrt(features / dim)
+    rows = rng.standard_normal((20, features))
+    rows *= 1e4 / np.linalg.norm(rows, axis=1)[:, None]
+    exact = [[math.fsum(row * frame[:, j]) for j in range(dim)] for row in rows]
+    error = np.linalg.norm(rows @ frame - np.array(exact), axis=1).max()
+    assert error < float_error / 2

@@ -121,3 +121,16 @@ def test_delta_is_tiny_but_right_far_in_the_tail():
 
 def test_no_epsilon_is_needed_where_delta_covers_everything():
     assert gaussian_epsilon(0.1, 0.01) == 0.0
+
+
+def test_averaged_delta_is_right_far_out_where_it_is_a_steep_function_of_the_length():
+    # epsilon 100 at one unit, seen at 50 units: compared with 200,000 equal slices of probability.
+    d, r = 20, 5
+    lengths, weights = subspace_shrinkage(d, r)
+    std = gaussian_noise_std(100.0, 1e-5, lengths, weights)
+    epsilon = gaussian_epsilon(1e-5, 50 * lengths / std, weights)
+    tail = np.exp(np.linspace(np.log(1e-9), 0, 200_001))  # upper tail probabilities, log-spaced
+    edges = stats.beta(r / 2, (d - r) / 2).isf(tail)
+    middle = np.sqrt((edges[1:] + edges[:-1]) / 2 * d / r)
+    expected = gaussian_delta(epsilon, 50 * middle / std, np.diff(tail))
+    assert expected == pytest.approx(1e-5, rel=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from botorch_private.guarantee import PrivacyGuarantee, compose
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.observation import Observation
 from botorch_private.release import Release
+from botorch_private.rounding import round_up
 from botorch_private.scaling import PublicScaling
 
 
@@ -65,6 +67,7 @@ class Curator:
             _validate.count(max_queries=max_queries)
         self.max_queries = max_queries
         self._measured: dict[int, float] = {}
+        self._lock = threading.RLock()
         self._published = [publish(records, scaling, mechanism, generator=generator)]
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
@@ -76,8 +79,7 @@ class Curator:
     @property
     def guarantee(self) -> PrivacyGuarantee:
         """What all releases of these records promise together."""
-        guarantees = [published.release.guarantee for published in self._published]
-        return guarantees[0] if len(guarantees) == 1 else compose(guarantees)
+        return _total([published.release.guarantee for published in self._published])
 
     @property
     def permutation(self) -> Tensor:
@@ -100,15 +102,16 @@ class Curator:
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         row = _validate.index(len(self._records), index=index)
-        record = int(self.permutation[row])
-        if record not in self._measured:
-            if self.queries_left == 0:
-                raise BudgetError(
-                    f"all max_queries={self.max_queries} measurements are spent; rows that were "
-                    f"measured before are still answered"
-                )
-            self._measured[record] = self._finite(self._objective(record), row)
-        return Observation(row, self._measured[record])
+        with self._lock:  # threads must neither measure twice nor exceed the budget together
+            record = int(self.permutation[row])
+            if record not in self._measured:
+                if self.queries_left == 0:
+                    raise BudgetError(
+                        f"all max_queries={self.max_queries} measurements are spent; rows that were "
+                        f"measured before are still answered"
+                    )
+                self._measured[record] = self._finite(self._objective(record), row)
+            return Observation(row, self._measured[record])
 
     def rerelease(self, *, epsilon_budget: float | None = None) -> Release:
         """Release the same records again, with fresh noise, a fresh projection and a fresh order.
@@ -117,27 +120,30 @@ class Curator:
         unless the total is within an explicit budget. Row indices then refer to the new release.
 
         Args:
-            epsilon_budget: Largest total epsilon at one unit of distance, over all releases.
+            epsilon_budget: Largest total epsilon at one unit of distance, over all releases, at the
+                delta of one of them.
 
         Raises:
             BudgetError: If no budget is given, or the total would exceed it; nothing is drawn.
         """
-        held = [published.release.guarantee for published in self._published]
-        total = compose([*held, held[-1]])
-        if epsilon_budget is None:
-            raise BudgetError(
-                f"the same records would be noised again, and epsilon at one unit would rise from "
-                f"{self.guarantee.epsilon:.4g} to {total.epsilon:.4g}: serve the existing release, "
-                f"or agree to it with epsilon_budget="
-            )
-        _validate.positive(epsilon_budget=epsilon_budget)
-        if total.epsilon > epsilon_budget:
-            raise BudgetError(
-                f"epsilon_budget={epsilon_budget:g} is too small: epsilon at one unit would rise to "
-                f"{total.epsilon:.4g}"
-            )
-        self._published.append(self._publish())
-        return self.release
+        with self._lock:
+            held = [published.release.guarantee for published in self._published]
+            total = _total([*held, held[-1]])
+            if epsilon_budget is None:
+                raise BudgetError(
+                    f"the same records would be noised again, and epsilon at one unit would rise from "
+                    f"{round_up(_total(held).epsilon)} to {round_up(total.epsilon)} (at delta "
+                    f"{round_up(total.delta, 2)}): serve the existing release, or agree to it with "
+                    f"epsilon_budget="
+                )
+            _validate.positive(epsilon_budget=epsilon_budget)
+            if total.epsilon > epsilon_budget:
+                raise BudgetError(
+                    f"epsilon_budget={epsilon_budget:g} is too small: epsilon at one unit would rise "
+                    f"to {round_up(total.epsilon)} (at delta {round_up(total.delta, 2)})"
+                )
+            self._published.append(self._publish())
+            return self.release
 
     def __repr__(self) -> str:
         limit = "" if self.max_queries is None else f" of {self.max_queries}"
@@ -168,3 +174,11 @@ class Curator:
                 f"objective must return a finite number, got {number} for released row {row}"
             )
         return number
+
+
+def _total(guarantees: list[PrivacyGuarantee]) -> PrivacyGuarantee:
+    """All releases together, at the delta of one of them: Gaussian releases do not add theirs up."""
+    if len(guarantees) == 1:
+        return guarantees[0]
+    spent = sum(part.delta_fp if part.law else part.delta for part in guarantees)
+    return compose(guarantees, delta=max(spent, *(part.delta for part in guarantees)))

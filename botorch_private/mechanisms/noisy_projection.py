@@ -83,11 +83,11 @@ class NoisyProjection:
         _validate.count(d=d)
         d = int(d)
         dim = self.noise_dim(d)
-        if dim < d and self.delta == 0 and self.noise == "auto":
+        if dim < d and self.delta <= DELTA_FP and self.noise == "auto":
             raise ValueError(
                 f"delta must be > 0 for projection_dim={dim} < d={d} (Gaussian noise then uses the "
-                f"average over projections), got 0; or accept noise='laplace', whose noise is "
-                f"sqrt(d/r) = {np.sqrt(d / dim):.3g} times wider than without a projection"
+                f"average over projections), got {self.delta:g}; or accept noise='laplace', whose "
+                f"noise is sqrt(d/r) = {np.sqrt(d / dim):.3g} times wider than without a projection"
             )
         return _calibrated(self.noise, self.epsilon, self.delta, dim, d)
 

@@ -20,7 +20,11 @@ from botorch_private.theory.spectral import singular_value_floor
 NOT_PRIVATE = (
     "with more records than features, every released column lies in the column space of the "
     "centred table, and moving one record changes that space: the two tables can be told apart "
-    "without error, and d + 1 known records reveal all others"
+    "without error, and where projection_dim >= d, d + 1 known records reveal all others"
+)
+SWITCH_LEAKS = (
+    "with one record more than features, whether singular values are raised depends on the records, "
+    "and that switch alone tells neighbouring tables apart"
 )
 EXACT_ARITHMETIC = (
     "the paper's theorem is for real numbers; these rows are float64 and not rounded to a grid"
@@ -35,10 +39,12 @@ class SpectralProjection:
     Centre; thin SVD; raise the singular values if the smallest of the ``min(n, d)`` is below
     `theory.singular_value_floor`; project with a Gaussian matrix.
 
-    **It gives no differential privacy when n > d.** Every column of ``Z = X M / sqrt(r)`` is a
-    combination of the ``d`` columns of the centred ``X``. Changing one record changes that
-    ``d``-dimensional space. So "the columns of Z lie in col(X)" has probability 1 under one table
-    and 0 under its neighbour, and no ``(epsilon, delta)`` with ``delta < 1`` can hold.
+    **It gives no differential privacy when n > d.** For ``n > d + 1``: every column of
+    ``Z = X M / sqrt(r)`` is a combination of the ``d`` columns of the centred ``X``. Changing one
+    record changes that ``d``-dimensional space. So "the columns of Z lie in col(X)" has probability
+    1 under one table and 0 under its neighbour, and no ``(epsilon, delta)`` with ``delta < 1`` can
+    hold. For ``n = d + 1`` the two spaces agree, but the choice of branch in line 6 gives neighbours
+    away.
 
     Args:
         epsilon: The paper's epsilon, > 0.
@@ -77,7 +83,7 @@ class SpectralProjection:
             epsilon=self.epsilon,
             delta=self.delta,
             holds=holds,
-            reasons=() if holds else (NOT_PRIVATE,),
+            reasons=() if holds else (SWITCH_LEAKS if n == d + 1 else NOT_PRIVATE,),
             assumptions=(EXACT_ARITHMETIC, ONE_UNIT_ONLY, OUTCOMES_NOT_COVERED, ONE_RECORD),
             records=n,
             features=d,
@@ -108,7 +114,7 @@ class SpectralProjection:
         if n > d:
             warnings.warn(
                 f"SpectralProjection on {n} records of {d} features is not differentially private: "
-                f"{NOT_PRIVATE}. Use NoisyProjection.",
+                f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
                 NotDifferentiallyPrivate,
                 stacklevel=3,
             )

@@ -1,3 +1,6 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -267,7 +270,7 @@ def test_a_release_again_needs_a_budget(stop_drawing):
     before = curator.release
     stop_drawing()
     with pytest.raises(
-        BudgetError, match=r"epsilon at one unit would rise from 3 to 6: .*epsilon_budget="
+        BudgetError, match=r"epsilon at one unit would rise from 3 to 6 .*epsilon_budget="
     ):
         curator.rerelease()
     assert curator.release is before
@@ -309,7 +312,7 @@ def test_gaussian_releases_compose_below_their_sum():
     curator = make_curator(mechanism=GAUSSIAN)
     curator.rerelease(epsilon_budget=2.0)
     assert 1.0 < curator.guarantee.epsilon < 1.6
-    assert curator.guarantee.delta == pytest.approx(2e-5)
+    assert curator.guarantee.delta == 1e-5
 
 
 def test_a_release_again_is_fresh_and_measurements_stay_known():
@@ -446,3 +449,26 @@ def test_unusable_arguments_are_refused_before_anything_is_drawn_or_measured(
     with pytest.raises(error, match=message):
         Curator(**{**arguments, **change})
     assert laboratory.measured == []
+
+
+def test_threads_measure_once_and_keep_the_budget():
+    started = []
+
+    def slow(record):
+        started.append(1)
+        time.sleep(0.02)
+        return 1.0
+
+    curator = Curator(RECORDS, SCALING, NoisyProjection(1.0), slow, max_queries=3)
+
+    def ask(index):
+        try:
+            return curator.query(index).value
+        except BudgetError:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, [0, 1, 2, 3, 4, 5, 0, 1]))
+    assert len(started) == 3
+    assert curator.queries_left == 0
+    assert sum(answer is not None for answer in answers) >= 3

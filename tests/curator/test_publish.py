@@ -257,3 +257,19 @@ def test_a_wrong_generator_is_refused_before_any_draw():
     with pytest.raises(TypeError, match=r"^generator must be a torch.Generator or None, got int"):
         publish(make_records(5), SCALING, mechanism, generator=7)
     assert mechanism.draws == 0
+
+
+def test_rows_are_shuffled_before_the_mechanism_sees_them():
+    # Matrix products round a row in ways that depend on its place, which must not be its place in
+    # the table.
+    seen = []
+
+    class Spy(NoPrivacy):
+        def draw(self, scaled, *, generator=None):
+            seen.append(scaled.clone())
+            return super().draw(scaled, generator=generator)
+
+    records = make_records(40)
+    published = publish(records, SCALING, Spy())
+    assert torch.equal(seen[0], SCALING.transform(records)[published.permutation])
+    assert not torch.equal(seen[0], SCALING.transform(records))

@@ -291,3 +291,15 @@ def test_small_and_wide_tables_work(n, d):
 def test_numpy_settings_make_a_guarantee_that_a_file_can_hold(mechanism):
     guarantee = mechanism.guarantee(np.int64(3), np.int64(4))
     assert type(guarantee)(**vars(guarantee)) == PrivacyGuarantee.from_json(guarantee.to_json())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_no_two_records_share_noise_within_a_chunk_or_across_chunks(mechanism, monkeypatch):
+    monkeypatch.setattr(noisy_projection, "_CHUNK_ENTRIES", 63)  # 7 to 15 records a chunk
+    same = torch.ones(300, 4, dtype=torch.float64)
+    rows = mechanism.apply(same, generator=generator(2))
+    assert len(rows.unique(dim=0)) == 300
+    noise = (rows - rows.mean(dim=0)).numpy()
+    for lag in range(1, 31):  # beyond two chunks; the width is 5 standard errors
+        correlation = (noise[lag:] * noise[:-lag]).sum(axis=1).mean() / (noise**2).sum(axis=1).mean()
+        assert abs(correlation) < 5 / math.sqrt(300 - lag)

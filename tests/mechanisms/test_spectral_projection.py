@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from botorch_private import NoPrivacy, NotDifferentiallyPrivate, SpectralProjection
-from botorch_private.mechanisms.spectral_projection import NOT_PRIVATE
+from botorch_private.mechanisms.spectral_projection import NOT_PRIVATE, SWITCH_LEAKS
 
 
 def algorithm_1(X, M, epsilon, delta, r):
@@ -115,7 +115,7 @@ def test_d_plus_1_known_records_reveal_all_others(scale):
 def test_guarantee_holds_only_where_records_do_not_outnumber_features(n, d, holds):
     guarantee = SpectralProjection(1.0, 1e-5, 3).guarantee(n, d)
     assert guarantee.holds == holds
-    assert guarantee.reasons == (() if holds else (NOT_PRIVATE,))
+    assert guarantee.reasons == (() if holds else (SWITCH_LEAKS if n == d + 1 else NOT_PRIVATE,))
     assert guarantee.at(1.0) == 1.0
     assert guarantee.at(1.5) == math.inf
     assert guarantee.location_radius(0.95) == 0.0
