@@ -170,20 +170,22 @@ def _to_float64(name: str, value: Any) -> Tensor:
             raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
         widened = torch.from_numpy(np.array(array, dtype=np.float64))
         integral = array.dtype.kind in "iu"
-    if integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()):
-        raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
+    _refuse_inexact(name, integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()))
     return widened
 
 
 def _numeric_frame(name: str, value: Any) -> Any:
-    """Widen the yes/no columns of a data frame, and name the columns that hold no numbers."""
+    """Turn a data frame into float64, exactly, or name the columns that hold no numbers."""
     if not hasattr(value, "dtypes") or not hasattr(value, "columns"):
         return value
-    kinds = {
-        str(column): getattr(kind, "kind", "O")
-        for column, kind in zip(value.columns, value.dtypes, strict=True)
-    }
-    if wrong := [column for column, kind in kinds.items() if kind not in "iufb"]:
+    kinds = [getattr(kind, "kind", "O") for kind in value.dtypes]
+    wide = [getattr(kind, "itemsize", 8) > 8 for kind in value.dtypes]
+    wrong = [
+        str(column)
+        for column, kind, too_wide in zip(value.columns, kinds, wide, strict=True)
+        if kind not in "iufb" or too_wide
+    ]
+    if wrong:
         raise ValueError(
             f"{name} must hold numbers, but columns {wrong} do not: encode words as numbers first"
         )
@@ -194,11 +196,16 @@ def _numeric_frame(name: str, value: Any) -> Any:
             f"{name} must be finite, got NaN in row {row}, column {column} ({value.columns[column]})"
             f"{_more(len(missing) - 1, 'entries')}; fill in or drop missing values first"
         )
-    return np.asarray(value, dtype=np.float64) if "b" in kinds.values() or _is_nullable(value) else value
+    widened = np.asarray(value, dtype=np.float64)
+    # Column by column: beside a column of floats, integers would be rounded without a word.
+    whole = widened[:, [kind in "iu" for kind in kinds]]
+    _refuse_inexact(name, bool((np.abs(whole) >= _EXACT_IN_FLOAT64).any()))
+    return widened
 
 
-def _is_nullable(value: Any) -> bool:
-    return any(not isinstance(kind, np.dtype) for kind in value.dtypes)
+def _refuse_inexact(name: str, inexact: bool) -> None:
+    if inexact:
+        raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
 
 
 def _is_real(value: Any) -> bool:

@@ -151,7 +151,8 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         A guarantee whose `epsilon` is the total at one unit of distance.
 
     Raises:
-        ValueError: If there is nothing to add, or the units differ.
+        ValueError: If there is nothing to add, the units differ, or `delta` is below what the parts
+            spend in any case.
         ImportError: If dp-accounting is needed and not installed.
     """
     parts = tuple(part for g in guarantees for part in (g.parts or (g,)))
@@ -161,7 +162,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         raise ValueError("guarantees must share one unit of distance, got different scalings")
     total = sum(part.delta for part in parts) if delta is None else delta
     _validate.probability_or_zero(delta=total)
-    least = sum(part.delta_fp if part.law else part.delta for part in parts)
+    least = least_delta(parts)
     if total < least:
         raise ValueError(
             f"delta must be at least {least:.3g}, which the parts spend in any case, got {total!r}"
@@ -182,6 +183,14 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         seeded=any(part.seeded for part in parts),
         parts=parts,
     )
+
+
+def least_delta(guarantees: Sequence[PrivacyGuarantee]) -> float:
+    """Delta that releases spend together at any epsilon.
+
+    The samplers' errors, and the whole delta of a release that is known by its claim alone.
+    """
+    return sum(part.delta_fp if part.law else part.delta for part in guarantees)
 
 
 def _composed_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: float) -> float:
@@ -218,9 +227,8 @@ def _sentences(guarantee: PrivacyGuarantee) -> list[str]:
     lines.append(
         f"  Promise at 1 unit: epsilon = {round_up(guarantee.epsilon)}, "
         f"delta = {round_up(guarantee.delta, 2)}. "
-        f"Moving one record by 1 unit changes the chance of anything computed from this "
-        f"release by a "
-        f"factor of at most {_factor(guarantee.epsilon)}, up to delta"
+        f"Moving one record by 1 unit changes the chance of anything computed from this release by "
+        f"a factor of at most {_factor(guarantee.epsilon)}, up to delta"
         + (
             f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)."
             if guarantee.law

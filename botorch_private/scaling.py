@@ -133,7 +133,7 @@ class PublicScaling:
         """
         return self.scale_rows(self.check(records))
 
-    def check(self, records: Any) -> Tensor:
+    def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
         """Return a table as a finite ``n x d`` float64 tensor, or refuse it.
 
         The columns of a data frame must carry the names of the features, in the same order: another
@@ -143,7 +143,7 @@ class PublicScaling:
         numbered = all(column.isdigit() for column in columns)
         if self.names and not numbered and columns != list(self.names):
             raise ValueError(f"records must have the columns {list(self.names)}, got {columns}")
-        return _validate.matrix(records=records, columns=self.features)
+        return _validate.matrix(records=records, columns=self.features, minimum_rows=minimum_rows)
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""

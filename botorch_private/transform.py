@@ -12,8 +12,7 @@ from botorch.models.transforms.input import InputTransform
 from torch import Tensor
 from torch.nn import Module
 
-from botorch_private import _validate
-from botorch_private.curator.publish import publish
+from botorch_private.curator.publish import check_parts, publish
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.record_index import RecordIndex
 from botorch_private.release import Release
@@ -169,11 +168,13 @@ class _Secret:
         mechanism: Mechanism,
         generator: torch.Generator | None,
     ) -> None:
-        self.published = publish(records, scaling, mechanism, generator=generator)
+        check_parts(scaling, mechanism)
+        table = scaling.check(records)
+        self.published = publish(table, scaling, mechanism, generator=generator)
         self.row_of_record = self.published.rows_of_records
         self._features = scaling.features
         self._scaling = scaling
-        self._records = table = _validate.matrix(records=records).clone()
+        self._records = table = table.clone()  # the caller may change the table
         self._index = RecordIndex(table.numpy())
         row_map = self.published.row_map
         if row_map is not None:

@@ -258,3 +258,13 @@ def test_a_missing_value_of_a_nullable_data_frame_is_refused():
 def test_a_long_value_is_cut_in_the_message():
     with pytest.raises(ValueError, match=r"got 'x{56}\.\.\. \(str\)$"):
         _validate.positive(epsilon="x" * 500)
+
+
+@pytest.mark.parametrize("beside", [[0.5, 1.5], [True, False], [1, 2]])
+def test_integers_of_a_data_frame_are_never_rounded_whatever_stands_beside_them(beside):
+    frame = pd.DataFrame({"identity": [2**53 + 1, 1], "other": beside})
+    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+        _validate.matrix(records=frame)
+    nullable = frame.astype({"identity": "Int64"})
+    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+        _validate.matrix(records=nullable)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.curator.publish import Published, publish
-from botorch_private.guarantee import PrivacyGuarantee, compose
+from botorch_private.curator.publish import Published, check_parts, publish
+from botorch_private.guarantee import PrivacyGuarantee, compose, least_delta
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.observation import Observation
 from botorch_private.release import Release
@@ -60,7 +60,8 @@ class Curator:
         max_queries: int | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        self._records = _validate.matrix(records=records, minimum_rows=2)
+        check_parts(scaling, mechanism)
+        self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
         self._objective = self._measurement(objective)
         if max_queries is not None:
@@ -68,7 +69,7 @@ class Curator:
         self.max_queries = max_queries
         self._measured: dict[int, float] = {}
         self._lock = threading.RLock()
-        self._published = [publish(records, scaling, mechanism, generator=generator)]
+        self._published = [self._publish()]
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
     @property
@@ -180,5 +181,5 @@ def _total(guarantees: list[PrivacyGuarantee]) -> PrivacyGuarantee:
     """All releases together, at the delta of one of them: Gaussian releases do not add theirs up."""
     if len(guarantees) == 1:
         return guarantees[0]
-    spent = sum(part.delta_fp if part.law else part.delta for part in guarantees)
-    return compose(guarantees, delta=max(spent, *(part.delta for part in guarantees)))
+    one = max(part.delta for part in guarantees)
+    return compose(guarantees, delta=max(one, least_delta(guarantees)))

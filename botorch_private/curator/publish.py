@@ -84,7 +84,7 @@ def publish(
         ValueError: If a record has a missing value or the wrong width, or the settings contradict
             each other; nothing is drawn then.
     """
-    _check_parts(scaling, mechanism)
+    check_parts(scaling, mechanism)
     entropy = entropy_from(generator)
     table = scaling.check(records)
     n, d = table.shape
@@ -104,7 +104,8 @@ def publish(
     return Published(release, order, drawn.row_map)
 
 
-def _check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:
+def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:
+    """Refuse a scaling or a mechanism that is none, such as swapped arguments."""
     if not isinstance(scaling, PublicScaling):
         raise TypeError(f"scaling must be a PublicScaling, got {_type(scaling)}")
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
