@@ -47,6 +47,7 @@ def releasing(mechanism: NoisyProjection) -> Callable:
 RELEASES = {
     **{name: releasing(mechanism) for name, mechanism in MECHANISMS.items()},
     "Curator": lambda x: Curator(x, scaling(), NoisyProjection(1.0), x[:, 0]),
+    "Curator, NumPy table": lambda x: Curator(x.numpy(), scaling(), NoisyProjection(1.0), x[:, 0]),
     "transform": lambda x: PrivateProjectionTransform(x, scaling(), NoisyProjection(1.0)),
 }
 

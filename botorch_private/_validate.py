@@ -109,8 +109,8 @@ def index(n: int, **values: Any) -> int:
 def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) -> Tensor:
     """Return the one named table as a finite float64 tensor on the CPU, or refuse it.
 
-    Integers and shorter floats are widened, which is exact; integers beyond 2^53 are refused, since
-    float64 would round them.
+    A float64 table is not copied: who keeps it must. Integers and shorter floats are widened, which
+    is exact; integers beyond 2^53 are refused, since float64 would round them.
     """
     ((name, value),) = values.items()
     table = _to_float64(name, value)
@@ -168,7 +168,7 @@ def _to_float64(name: str, value: Any) -> Tensor:
             raise ValueError(f"{name} must be numbers in rows of equal length, but {error}") from error
         if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
             raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
-        widened = torch.from_numpy(np.array(array, dtype=np.float64))
+        widened = torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
         integral = array.dtype.kind in "iu"
     _refuse_inexact(name, integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()))
     return widened
