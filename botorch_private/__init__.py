@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from botorch_private.loop import run
     from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
     from botorch_private.modeler import Modeler
-    from botorch_private.models import ReleasedInputKernel, make_model
+    from botorch_private.models import DiscretePosterior, ReleasedInputKernel, make_model
     from botorch_private.observation import Observation
     from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
     from botorch_private.release import Release
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BudgetError",
     "Curator",
+    "DiscretePosterior",
     "DiscreteUCB",
     "History",
     "Mechanism",
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BudgetError": "curator",
     "Curator": "curator",
+    "DiscretePosterior": "models",
     "DiscreteUCB": "acquisition",
     "History": "history",
     "Mechanism": "mechanisms",

@@ -2,5 +2,6 @@
 
 from botorch_private.models.build import make_model
 from botorch_private.models.kernel import ReleasedInputKernel
+from botorch_private.models.posterior import DiscretePosterior
 
-__all__ = ["ReleasedInputKernel", "make_model"]
+__all__ = ["DiscretePosterior", "ReleasedInputKernel", "make_model"]

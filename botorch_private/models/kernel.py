@@ -113,22 +113,27 @@ class ReleasedInputKernel(Kernel):
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
         """Covariance matrix, ``batch_shape x n x m``, or its diagonal."""
-        smooth = (self.lengthscale.square() + 2 * self.noise_variance.to(x1)).sqrt()
-        u1, u2 = x1 / smooth, x2 / smooth
-        scale = self._scale(x1)
+        smooth = self.smooth_lengthscale
+        u1, u2 = x1 / smooth.to(x1), x2 / smooth.to(x2)
+        scale = self.shared_variance
         if diag:
-            squared = (u1 - u2).square().sum(dim=-1)
-            covariance = scale.squeeze(-1) * torch.exp(-squared / 2)
+            squared, scale = (u1 - u2).square().sum(dim=-1), scale.squeeze(-1)
         else:
             squared = torch.cdist(u1, u2, compute_mode="donot_use_mm_for_euclid_dist").square()
-            covariance = scale * torch.exp(-squared / 2)
+        covariance = scale.to(x1) * torch.exp(-squared / 2)
         # A sum of squared differences is exactly 0 for equal rows, and for them only.
         return torch.where(squared == 0, torch.ones_like(covariance), covariance)
 
-    def _scale(self, x: Tensor) -> Tensor:
+    @property
+    def smooth_lengthscale(self) -> Tensor:
+        """Length-scale between noisy rows, ``sqrt(l^2 + 2 s2)``, shaped as the length-scale."""
+        return (self.lengthscale.square() + 2 * self.noise_variance.to(self.lengthscale)).sqrt()
+
+    @property
+    def shared_variance(self) -> Tensor:
         """Share of the variance that neighbours can have in common, ``batch_shape x 1 x 1``."""
         squared = self.lengthscale.square()
-        shrink = squared / (squared + 2 * self.noise_variance.to(x))
+        shrink = squared / (squared + 2 * self.noise_variance.to(squared))
         if self.ard_num_dims is None:
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)

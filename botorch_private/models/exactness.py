@@ -1,0 +1,27 @@
+"""Whether a model is an exact GP that the fast paths reproduce."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botorch.models.gpytorch import BatchedMultiOutputGPyTorchModel, GPyTorchModel
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
+from gpytorch.models import ExactGP
+
+_POSTERIORS = (BatchedMultiOutputGPyTorchModel.posterior, GPyTorchModel.posterior)
+_LIKELIHOODS = (GaussianLikelihood, FixedNoiseGaussianLikelihood)
+
+
+def why_not_exact(model: Any) -> str:
+    """What a model lacks for an exact posterior by `DiscretePosterior`; empty if nothing."""
+    name = type(model).__name__
+    if not isinstance(model, ExactGP) or not isinstance(model, GPyTorchModel):
+        return f"an exact GP of BoTorch, got {name}"
+    if type(model).posterior not in _POSTERIORS:
+        return f"a model with the posterior of an exact GP, but {name} has its own"
+    inputs = model.train_inputs
+    if inputs is None or model.num_outputs != 1 or len(model.batch_shape) or inputs[0].dim() != 2:
+        return f"one output and no batch, got {model.num_outputs} and {tuple(model.batch_shape)}"
+    if type(model.likelihood) not in _LIKELIHOODS:
+        return f"Gaussian noise, got {type(model.likelihood).__name__}"
+    return ""

@@ -1,0 +1,324 @@
+"""DiscretePosterior: exact GP on a fixed candidate set, one Cholesky row per observation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from botorch.acquisition.objective import PosteriorTransform
+from botorch.exceptions import UnsupportedError
+from botorch.models.model import Model
+from botorch.models.transforms.outcome import Standardize
+from botorch.posteriors import GPyTorchPosterior, Posterior
+from gpytorch.distributions import MultivariateNormal
+from linear_operator.operators import DiagLinearOperator
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.models.exactness import why_not_exact
+from botorch_private.models.observed import Observed
+from botorch_private.models.prior import ForwardPrior, prior_of
+from botorch_private.models.snapshot import Snapshot
+from botorch_private.models.sweep import CandidateSweep
+
+
+class DiscretePosterior(Model):
+    r"""Exact GP posterior of all rows of a fixed candidate set, kept up to date.
+
+    It keeps ``V = L^-1 K(X_t, Z)``, ``t x n``, for the Cholesky factor ``L`` of the covariance of the
+    ``t`` observations. A further observation costs O(n (r + t)): one kernel row and one pass over
+    ``V``. Other values of the same observations (a correction, a changed `Standardize`) cost O(n t).
+    Only changed hyperparameters need a new ``V``, O(n t (r + t)). Those are noticed, wherever they
+    were changed: each access compares the model with what it was.
+
+    The numbers are those of ``model.posterior(candidates)``, without its ``n x n`` matrix. It is a
+    BoTorch model itself: `posterior` gives the joint posterior at any points, and
+    `condition_on_observations` a copy with more observations that shares ``V``.
+
+    Memory: ``V`` takes ``n t`` numbers (8 bytes in float64: 0.8 GB for a million candidates and 100
+    observations). Before more is allocated the need is logged, at level INFO, and refused where the
+    machine does not have it; see ``max_memory``.
+
+    Jitter: an observation that the earlier ones determine up to rounding (pivot below
+    ``8 t eps k_max``, with ``eps`` of float64) gets that much noise, which is logged once. It takes
+    duplicate rows under a noise variance below 1e-12 to get there. The ``t x t`` part is in float64
+    also for float32 models, where the error of a score is that of ``V``: about ``1e-7 / sqrt(noise
+    variance)`` in units of the prior deviation.
+
+    Args:
+        model: A single-output exact GP of BoTorch with Gaussian noise, learned or known, without
+            batch: any mean, kernel, input and outcome transform. Put into eval mode, as by its own
+            ``posterior``.
+        candidates: ``n x d`` inputs of the model, of its dtype and on its device. Kept, not copied.
+        max_memory: Bytes that ``V`` may take. What does not fit is recomputed for each observation,
+            O(n t (r + t)) for that share of the candidates. None: everything is kept, or refused.
+
+    Raises:
+        UnsupportedError: If the model has several outputs, a batch, or another likelihood.
+        ValueError: If the candidates are not finite or do not fit the model.
+
+    Example:
+        >>> posterior = DiscretePosterior(model, release.candidates)
+        >>> index = int(DiscreteUCB(posterior, release.candidates, t=1).select(exclude=asked))
+        >>> posterior.append(index, 1.5)
+    """
+
+    def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
+        super().__init__()
+        reason = why_not_exact(model)
+        if reason:
+            raise UnsupportedError(f"DiscretePosterior needs {reason}")
+        if not isinstance(candidates, Tensor) or not candidates.is_floating_point():
+            raise ValueError("candidates must be an n x d floating-point tensor")
+        _validate.matrix(candidates=candidates)
+        trained = model.train_inputs[0]
+        if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
+            raise ValueError(
+                f"candidates must have the dtype and device of the model, {trained.dtype} on "
+                f"{trained.device}, got {candidates.dtype} on {candidates.device}"
+            )
+        if max_memory is not None:
+            _validate.count(max_memory=max_memory)
+        self.model = model
+        self.candidates = candidates
+        self.max_memory = max_memory
+        self._observed = Observed(model)
+        self._take_hyperparameters()
+
+    # --- what it says ---
+
+    @property
+    def num_outputs(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """No batch."""
+        return torch.Size([])
+
+    @property
+    def mean(self) -> Tensor:
+        """Posterior mean of each candidate, ``n`` numbers, in outcome units."""
+        return self.moments()[0]
+
+    @property
+    def variance(self) -> Tensor:
+        """Posterior variance of each candidate's objective, without noise, in squared outcome units."""
+        return self.moments()[1]
+
+    @property
+    def num_observations(self) -> int:
+        """How many observations it is conditioned on."""
+        return self._observed.count
+
+    @property
+    def resolution(self) -> float:
+        """Difference below which two scores are equal to rounding, in outcome units.
+
+        1e-10 prior standard deviations in float64, 1e-4 in float32.
+        """
+        deviation = self._sweep.prior_deviation
+        transform = getattr(self.model, "outcome_transform", None)
+        if type(transform) is Standardize:
+            deviation *= float(transform.stdvs)
+        return deviation * (1e-10 if self.candidates.dtype == torch.float64 else 1e-4)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that ``V`` takes now."""
+        return self._sweep.memory
+
+    def moments(self) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of each candidate, two fresh vectors of ``n`` numbers."""
+        self._update()
+        mean, variance = self._sweep.mean, self._sweep.variance.clamp_min(0)
+        transform = getattr(self.model, "outcome_transform", None)
+        if transform is None:
+            return mean.clone(), variance
+        if type(transform) is Standardize:
+            scale = transform.stdvs.to(mean).squeeze()
+            return mean * scale + transform.means.to(mean).squeeze(), variance.mul_(scale.square())
+        with torch.no_grad():
+            normal = MultivariateNormal(mean.unsqueeze(-1), DiagLinearOperator(variance.unsqueeze(-1)))
+            raw = transform.untransform_posterior(GPyTorchPosterior(normal), X=self.candidates)
+            return raw.mean.reshape(-1), raw.variance.reshape(-1)
+
+    def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        X: Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> Posterior:
+        """Joint posterior at any points, differentiable in them.
+
+        Args:
+            X: ``batch_shape x q x d`` points.
+            output_indices: None or [0], as in BoTorch.
+            observation_noise: True: of an observation rather than of the objective. A tensor,
+                ``batch_shape x q x 1``: with these noise variances, in the model's units.
+            posterior_transform: As in BoTorch.
+        """
+        if output_indices not in (None, [0]):
+            raise ValueError(f"output_indices must be None or [0] for one output, got {output_indices}")
+        self._update()
+        sweep = self._sweep
+        X = self.model.transform_inputs(X)
+        prior = self.model.forward(X)
+        known = ForwardPrior(self.model).covariance64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
+        # t x (batch q): columns of V, as for the candidates
+        columns = torch.linalg.solve_triangular(sweep.factor, known, upper=False)
+        mean = prior.mean.double() + (sweep.weights @ columns).reshape(X.shape[:-1])
+        columns = columns.reshape(-1, *X.shape[:-1]).movedim(0, -2)
+        covariance = prior.lazy_covariance_matrix.to_dense().double() - columns.mT @ columns
+        if observation_noise is not False:
+            noise = (
+                sweep.rows.noise.mean() if observation_noise is True else observation_noise.squeeze(-1)
+            )
+            covariance = covariance + torch.diag_embed(noise.to(mean).expand_as(mean))
+        posterior: Any = GPyTorchPosterior(MultivariateNormal(mean.to(X), covariance.to(X)))
+        if hasattr(self.model, "outcome_transform"):
+            posterior = self.model.outcome_transform.untransform_posterior(posterior, X=X)
+        return posterior if posterior_transform is None else posterior_transform(posterior, X=X)
+
+    # --- what it learns ---
+
+    def append(self, index: int, value: float, *, noise_variance: float | None = None) -> None:
+        """Observe a candidate. The arithmetic waits for the next access.
+
+        Args:
+            index: Candidate in 0..n-1; it may be observed again.
+            value: Outcome, finite.
+            noise_variance: Variance of its noise, in squared outcome units, for a model with known
+                noise (`FixedNoiseGaussianLikelihood`), and for no other.
+        """
+        row = _validate.index(len(self.candidates), index=index)
+        value = _validate.number(value=value)
+        noise = math.nan
+        if self._observed.known_noise:
+            if noise_variance is None:
+                raise ValueError("noise_variance must be given for a model with known noise, got None")
+            _validate.non_negative(noise_variance=noise_variance)
+            noise = float(noise_variance)
+        elif noise_variance is not None:
+            raise ValueError("noise_variance must be None for a model that learns its noise")
+        self._notice_new_data()
+        self._observed.add(self._Z[row : row + 1], [value], [noise])
+
+    def correct(self, index: int, value: float) -> None:
+        """Replace the value of an observed candidate, O(n t).
+
+        Args:
+            index: Candidate that was observed once, in the model's training data or by `append`.
+            value: The right outcome, finite.
+
+        Raises:
+            ValueError: If the candidate was never observed, or more than once.
+        """
+        row = _validate.index(len(self.candidates), index=index)
+        value = _validate.number(value=value)
+        self._notice_new_data()
+        places = self._observed.positions(self._Z[row])
+        if len(places) != 1:
+            raise ValueError(
+                f"index must be a candidate that was observed once, got {row}, which was observed "
+                f"{len(places)} times: for repeated rows, give the model its data anew and call update"
+            )
+        self._observed.correct(places[0], value)
+
+    def update(self, model: Any) -> None:
+        """Go on with another model of the same candidates, keeping what still holds of ``V``.
+
+        Its training data replace all observations, and appended ones are forgotten. Where its
+        hyperparameters are equal, the observations that both begin with are not computed again: a
+        model of one more observation, with a new `Standardize`, costs O(n (r + t)).
+
+        Args:
+            model: As for the constructor, of the same dtype, device and number of inputs.
+        """
+        reason = why_not_exact(model)
+        if reason:
+            raise UnsupportedError(f"DiscretePosterior needs {reason}")
+        old, new = self.model.train_inputs[0], model.train_inputs[0]
+        if (old.dtype, old.device) != (new.dtype, new.device):
+            raise ValueError(
+                f"model must stay {old.dtype} on {old.device}, got {new.dtype} on {new.device}"
+            )
+        snapshot = Snapshot(model)
+        self.model, self._observed = model, Observed(model)
+        if snapshot == self._snapshot:
+            self._snapshot = snapshot
+        else:
+            self._take_hyperparameters()
+
+    def condition_on_observations(
+        self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any
+    ) -> DiscretePosterior:
+        """Copy with more observations, which shares ``V``; this posterior is left as it is.
+
+        Args:
+            X: ``m x d`` points, candidates or not.
+            Y: ``m x 1`` outcomes.
+            noise: ``m x 1`` noise variances in squared outcome units for a model with known noise;
+                None: the average of the known ones.
+            **kwargs: Ignored, as BoTorch passes options of its own models.
+        """
+        twin = self._fork()
+        rows = self.model.transform_inputs(X)
+        known = [math.nan] * len(X) if noise is None else noise.reshape(-1).tolist()
+        twin._observed.add(rows.detach(), Y.reshape(-1).tolist(), known)
+        return twin
+
+    def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
+        """Copy that counts candidates as observed with their posterior mean.
+
+        The mean stays as it is and the variance shrinks: how GP-BUCB (Desautels et al. 2014) treats
+        pending queries. O(n (r + t)) for each; the copy shares ``V``.
+
+        Args:
+            indices: Candidates in 0..n-1 that were asked and not answered yet.
+        """
+        rows = [_validate.index(len(self.candidates), indices=index) for index in indices]
+        twin = self._fork()
+        if rows:
+            twin._observed.assume(self._Z[rows], twin._sweep.mean[rows].double().tolist())
+        return twin
+
+    # --- how ---
+
+    def _fork(self) -> DiscretePosterior:
+        self._update()
+        twin = type(self).__new__(type(self))
+        Model.__init__(twin)
+        twin.model, twin.candidates, twin.max_memory = self.model, self.candidates, self.max_memory
+        twin._snapshot, twin._Z = self._snapshot, self._Z
+        twin._observed, twin._sweep = self._observed.fork(), self._sweep.fork()
+        return twin
+
+    def _notice_new_data(self) -> None:
+        if self._observed.stale():
+            self._observed = Observed(self.model)
+
+    def _take_hyperparameters(self) -> None:
+        """Start from no observations, with the model's present hyperparameters."""
+        self._snapshot = Snapshot(self.model)
+        with torch.no_grad():
+            self._Z = self.model.transform_inputs(self.candidates).detach()
+            width = self._observed.rows().X.shape[-1]
+            if self._Z.shape[-1] != width:
+                raise ValueError(
+                    f"candidates must have {width} columns like the inputs of the model, got "
+                    f"{self._Z.shape[-1]}"
+                )
+            self._sweep = CandidateSweep(self._Z, prior_of(self.model))
+
+    def _update(self) -> None:
+        """Bring the sweep to the observations and hyperparameters of now."""
+        with torch.no_grad():
+            self._notice_new_data()
+            if not self._snapshot.holds():
+                self._take_hyperparameters()
+            self._sweep.update(self._observed.rows(), self.max_memory)

@@ -1,0 +1,157 @@
+"""Prior of an exact GP: mean and covariances between observed rows and candidates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from botorch.models import SingleTaskGP
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from torch import Tensor
+
+from botorch_private.models.kernel import ReleasedInputKernel
+
+_FORWARD_CHUNK = 2048
+_FAST_CHUNK = 2**18  # numbers of a covariance matrix, 2 MiB: what stays in the cache between passes
+_DIRECT = "donot_use_mm_for_euclid_dist"  # subtract before squaring: no cancellation, 0 for equal rows
+
+
+class ForwardPrior:
+    """Prior of any exact GP, by its own ``forward``: the slow twin of `StationaryPrior`.
+
+    Args:
+        model: A single-output exact GP without batch, in eval mode.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def mean(self, Z: Tensor) -> Tensor:
+        """Prior mean of ``n x r`` rows, ``n`` numbers."""
+        return self._model.forward(Z).mean
+
+    def variance(self, Z: Tensor) -> Tensor:
+        """Prior variance of ``n x r`` rows, ``n`` numbers."""
+        return self._model.forward(Z).lazy_covariance_matrix.diagonal(dim1=-1, dim2=-2)
+
+    def covariance(self, X: Tensor, Z: Tensor) -> Tensor:
+        """Prior covariance of ``m x r`` and ``n x r`` rows, ``m x n``."""
+        m = len(X)
+        # GPyTorch evaluates the kernel after slicing, so only this corner is computed.
+        return self._model.forward(torch.cat([X, Z])).lazy_covariance_matrix[:m, m:].to_dense()
+
+    def covariance64(self, X: Tensor, Y: Tensor) -> Tensor:
+        """Prior covariance in the best precision that the model has, as float64."""
+        return self.covariance(X, Y).double()
+
+    def chunk(self, m: int) -> int:
+        """How many candidates to take at once against ``m`` rows."""
+        return _FORWARD_CHUNK
+
+
+class StationaryPrior(ForwardPrior):
+    """Prior of a `SingleTaskGP` with a kernel that is a function of scaled distance.
+
+    One pass over the candidates for each row, in place, without building GPyTorch's lazy tensors.
+    Hyperparameters are read once, in float64: covariances of float64 rows are exact to rounding
+    also for a float32 model.
+
+    Args:
+        model: A `SingleTaskGP` in eval mode whose kernel `stationary_kernel` accepts.
+    """
+
+    def __init__(self, model: SingleTaskGP) -> None:
+        super().__init__(model)
+        kernel: Any = model.covar_module
+        self._outputscale = torch.ones((), dtype=torch.float64)
+        if isinstance(kernel, ScaleKernel):
+            self._outputscale = kernel.outputscale.detach().double()
+            kernel = kernel.base_kernel
+        lengthscale, self._of_distance = _PROFILES[type(kernel)](kernel)
+        self._lengthscale = lengthscale.detach().double().reshape(-1)
+
+    def mean(self, Z: Tensor) -> Tensor:
+        """Prior mean of ``n x r`` rows, ``n`` numbers."""
+        return self._model.mean_module(Z)
+
+    def variance(self, Z: Tensor) -> Tensor:
+        """Prior variance of ``n x r`` rows, ``n`` numbers."""
+        return self._outputscale.to(Z).expand(len(Z))
+
+    def covariance(self, X: Tensor, Z: Tensor) -> Tensor:
+        """Prior covariance of ``m x r`` and ``n x r`` rows, ``m x n``."""
+        lengthscale = self._lengthscale.to(Z)
+        if len(lengthscale) == 1:
+            distance = torch.cdist(X, Z, compute_mode=_DIRECT).div_(lengthscale)
+        else:
+            distance = torch.cdist(X / lengthscale, Z / lengthscale, compute_mode=_DIRECT)
+        return self._of_distance(distance).mul_(self._outputscale.to(Z))
+
+    def covariance64(self, X: Tensor, Y: Tensor) -> Tensor:
+        """Prior covariance in float64."""
+        return self.covariance(X.double(), Y.double())
+
+    def chunk(self, m: int) -> int:
+        """How many candidates to take at once against ``m`` rows."""
+        return max(1024, _FAST_CHUNK // m)
+
+
+def prior_of(model: Any) -> ForwardPrior:
+    """Fastest exact prior of a model."""
+    if type(model).forward is SingleTaskGP.forward and stationary_kernel(model.covar_module):
+        return StationaryPrior(model)
+    return ForwardPrior(model)
+
+
+def stationary_kernel(kernel: Kernel) -> bool:
+    """Whether `StationaryPrior` knows a kernel, bare or in a ``ScaleKernel``."""
+    if type(kernel) is ScaleKernel:
+        return _plain(kernel) and type(kernel.base_kernel) in _PROFILES and _plain(kernel.base_kernel)
+    return type(kernel) in _PROFILES and _plain(kernel)
+
+
+def _plain(kernel: Kernel) -> bool:
+    return kernel.active_dims is None and len(kernel.batch_shape) == 0
+
+
+# --- kernels as functions of distance in length-scales, in place ---
+
+_Profile = tuple[Tensor, Callable[[Tensor], Tensor]]
+
+
+def _rbf(kernel: RBFKernel) -> _Profile:
+    return kernel.lengthscale, lambda distance: distance.square_().mul_(-0.5).exp_()
+
+
+def _released(kernel: ReleasedInputKernel) -> _Profile:
+    shared = kernel.shared_variance.detach().double().squeeze()
+
+    def profile(distance: Tensor) -> Tensor:
+        equal = distance == 0
+        return distance.square_().mul_(-0.5).exp_().mul_(shared.to(distance)).masked_fill_(equal, 1.0)
+
+    return kernel.smooth_lengthscale, profile
+
+
+def _matern(kernel: MaternKernel) -> _Profile:
+    """Rasmussen & Williams (2006), equation 4.17."""
+
+    def profile(distance: Tensor) -> Tensor:
+        distance.mul_(math.sqrt(2 * kernel.nu))
+        decay = torch.exp(-distance)
+        if kernel.nu == 0.5:
+            return decay
+        if kernel.nu == 1.5:
+            return distance.add_(1).mul_(decay)
+        return distance.square().div_(3).add_(distance).add_(1).mul_(decay)
+
+    return kernel.lengthscale, profile
+
+
+_PROFILES: dict[type[Kernel], Callable[[Any], _Profile]] = {
+    RBFKernel: _rbf,
+    ReleasedInputKernel: _released,
+    MaternKernel: _matern,
+}

@@ -1,0 +1,115 @@
+"""Snapshot: the hyperparameters of a model at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from gpytorch.priors import Prior
+from torch import Tensor, nn
+
+_LARGE = 10_000
+_PLAIN = (bool, int, float, str, tuple, type(None))
+# caches, data, and what torch and GPyTorch note for themselves
+_IGNORED = frozenset({
+    "training", "train_inputs", "prediction_strategy", "distance_module",
+    "_has_transformed_inputs", "_is_full_backward_hook", "_strict_init", "_load_strict_shapes",
+})  # fmt: skip
+
+
+class _State(NamedTuple):
+    kind: type
+    plain: dict[str, Any]
+    tensors: list[Any]
+
+
+class Snapshot:
+    """Classes, parameters, buffers and plain attributes of a model's modules, by value.
+
+    Values are compared, since GPyTorch sets hyperparameters through ``.data``, which leaves no trace
+    in a tensor's version. Tables of more than 10,000 numbers (the records of an input transform) are
+    compared by address and version. Outcome transforms and priors of hyperparameters are left out.
+
+    Args:
+        model: A model, whose training data do not count.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._modules = list(_relevant(model))
+        self._states = [
+            _State(type(module), _plain(module), [_kept(tensor) for tensor in _tensors(module)])
+            for module in self._modules
+        ]
+
+    def holds(self) -> bool:
+        """Whether the model is still as it was."""
+        modules = list(_relevant(self._model))
+        return len(modules) == len(self._modules) and all(
+            map(_unchanged, modules, self._modules, self._states)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two models are the same function of their data."""
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        mine, theirs = self._states, other._states
+        return len(mine) == len(theirs) and all(map(_same_state, mine, theirs))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _relevant(module: nn.Module) -> Iterator[nn.Module]:
+    yield module
+    for name, child in module._modules.items():
+        if child is not None and name != "outcome_transform" and not isinstance(child, Prior):
+            yield from _relevant(child)
+
+
+def _plain(module: nn.Module) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, _PLAIN) and name not in _IGNORED
+    }
+
+
+def _tensors(module: nn.Module) -> Iterator[Tensor]:
+    for owned in (module._parameters, module._buffers):
+        for tensor in owned.values():
+            if tensor is not None:
+                yield tensor
+
+
+def _kept(tensor: Tensor) -> Any:
+    if tensor.numel() > _LARGE:
+        return tensor.data_ptr(), tensor._version, tensor.shape, tensor.dtype
+    return tensor.detach().clone()
+
+
+def _unchanged(module: nn.Module, before: nn.Module, state: _State) -> bool:
+    if module is not before:
+        return False
+    now = vars(module)
+    for name, value in state.plain.items():
+        if now.get(name) is not value and now.get(name) != value:
+            return False
+    tensors = list(_tensors(module))
+    return len(tensors) == len(state.tensors) and all(map(_same, tensors, state.tensors))
+
+
+def _same_state(one: _State, other: _State) -> bool:
+    return (
+        one.kind is other.kind
+        and one.plain == other.plain
+        and len(one.tensors) == len(other.tensors)
+        and all(map(_same, one.tensors, other.tensors))
+    )
+
+
+def _same(tensor: Any, kept: Any) -> bool:
+    if not isinstance(kept, Tensor):
+        return kept == (_kept(tensor) if isinstance(tensor, Tensor) else tensor)
+    same_kind = isinstance(tensor, Tensor) and tensor.dtype == kept.dtype
+    return same_kind and tensor.device == kept.device and torch.equal(tensor, kept)
