@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -20,6 +22,7 @@ from botorch_private.rounding import round_up
 
 FORMAT = "botorch-private release"
 FORMAT_VERSION = 1
+_LEAST_SHARE = 0.01
 _SETTINGS = ("guarantee", "isotropic", "noise_dim", "noise_variance")
 
 
@@ -58,6 +61,15 @@ class Release:
     def identity(self) -> str:
         """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
         return _digest(self.candidates, self._settings())
+
+    @cached_property
+    def spread(self) -> float:
+        """Root mean square distance of the true inputs from their mean, judged from the noisy rows."""
+        noisy = float((self.candidates - self.candidates.mean(dim=0)).square().sum(dim=1).mean())
+        if noisy == 0:
+            return 1.0
+        # Where noise drowns the inputs the difference is unreliable: a share of the total is kept.
+        return math.sqrt(max(noisy - self.noise_dim * self.noise_variance, _LEAST_SHARE * noisy))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file: the rows, the public settings, and a digest of both.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import torch
-from botorch.exceptions import InputDataWarning
 from botorch.exceptions.errors import ModelFittingError
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
@@ -18,11 +16,13 @@ from botorch_private import _validate
 from botorch_private.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.history import History
 from botorch_private.models.build import make_model
+from botorch_private.models.posterior import DiscretePosterior
 from botorch_private.observation import Observation
 from botorch_private.release import Release
 
 _log = logging.getLogger(__name__)
 _FIT_SEED = 0
+_MEMORY = 2**30
 
 
 class Modeler:
@@ -47,6 +47,8 @@ class Modeler:
         generator: Makes the initial rows and ties reproducible. None: random.
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
+        max_memory: Bytes that the `DiscretePosterior` may keep between rounds; what does not fit is
+            recomputed. 1 GiB by default: a million rows and 134 observations in float64.
 
     Example:
         >>> modeler = Modeler(release)
@@ -69,11 +71,12 @@ class Modeler:
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
+        max_memory: int = _MEMORY,
     ) -> None:
         if not isinstance(release, Release):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         _validate.probability(failure_probability=failure_probability)
-        _validate.count(n_initial=n_initial, refit_every=refit_every)
+        _validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             _validate.non_negative(beta=beta)
         if dtype not in (torch.float32, torch.float64):
@@ -84,7 +87,7 @@ class Modeler:
         self.refit_every = refit_every
         self.noise_aware = noise_aware
         self.beta = beta
-        self.device, self.dtype = device, dtype
+        self.device, self.dtype, self.max_memory = device, dtype, max_memory
         _validate.generator(generator=generator)
         if generator is None:
             generator = torch.Generator()
@@ -96,6 +99,7 @@ class Modeler:
         self._pending: list[int] = []
         self._skipped: set[int] = set()
         self._hyperparameters: tuple[int, dict[str, Any]] | None = None
+        self._posterior: DiscretePosterior | None = None
         for index, value in history:
             self.tell(index, value)
 
@@ -204,6 +208,19 @@ class Modeler:
         model.load_state_dict(self._hyperparameters[1], strict=False)
         return model.eval()  # type: ignore[return-value]
 
+    def posterior(self) -> DiscretePosterior:
+        """Posterior of all rows given all observations, kept up to date from round to round.
+
+        Raises:
+            ValueError: If nothing was told yet.
+        """
+        model = self.model()
+        if self._posterior is None:
+            self._posterior = DiscretePosterior(model, self._candidates, max_memory=self.max_memory)
+        else:
+            self._posterior.update(model)
+        return self._posterior
+
     def __repr__(self) -> str:
         return f"Modeler({self.release!r}, told={len(self._told)}, pending={len(self._pending)})"
 
@@ -229,19 +246,15 @@ class Modeler:
         if not self._told:  # a batch larger than the initial design, before any answer
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
+        posterior = self.posterior()
         acqf = DiscreteUCB(
-            self.model(),
-            candidates=self._candidates,
+            posterior.hallucinate(self._pending) if self._pending else posterior,
+            None,
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
         )
-        with warnings.catch_warnings():
-            # Conditioning on pending rows repeats what make_model silences.
-            warnings.simplefilter("ignore", InputDataWarning)
-            if self._pending:
-                acqf.set_X_pending(self._candidates[self._pending])
-            return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+        return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""

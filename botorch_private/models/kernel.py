@@ -14,7 +14,6 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.release import Release
 
-_LEAST_SHARE = 0.01
 _SHORTEST = 1e-4  # share of the spread; at a length-scale of 0 the prior raises, and a fit gets there
 
 
@@ -97,7 +96,7 @@ class ReleasedInputKernel(Kernel):
                 "ard must be False for rotated or projected rows (their coordinates have no meaning "
                 "of their own); release with projection_dim=None to use ARD"
             )
-        spread = _spread(release)
+        spread = release.spread
         location = math.sqrt(2) + math.log(math.sqrt(12) * spread)
         prior = LogNormalPrior(loc=location, scale=math.sqrt(3))
         kernel = cls(
@@ -137,13 +136,3 @@ class ReleasedInputKernel(Kernel):
         if self.ard_num_dims is None:
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
-
-
-def _spread(release: Release) -> float:
-    """Root mean square distance of the true inputs from their mean, judged from noisy rows."""
-    rows = release.candidates
-    noisy = float((rows - rows.mean(dim=0)).square().sum(dim=1).mean())
-    if noisy == 0:
-        return 1.0
-    # Where the noise drowns the inputs the difference is unreliable: a share of the total is kept.
-    return math.sqrt(max(noisy - release.noise_dim * release.noise_variance, _LEAST_SHARE * noisy))
