@@ -146,6 +146,10 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         """
         return self._scores(self._conditioned())
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the fast posterior, which is large and is built again."""
+        return {name: value for name, value in vars(self).items() if name != "_posterior"}
+
     @cached_property
     def _posterior(self) -> DiscretePosterior | None:
         """Fast posterior of the candidates without pending points, where there is one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -121,37 +122,41 @@ def _plain(kernel: Kernel) -> bool:
 _Profile = tuple[Tensor, Callable[[Tensor], Tensor]]
 
 
-def _rbf(kernel: RBFKernel) -> _Profile:
-    return kernel.lengthscale, lambda distance: distance.square_().mul_(-0.5).exp_()
+def _gaussian(distance: Tensor) -> Tensor:
+    return distance.square_().mul_(-0.5).exp_()
 
 
-def _released(kernel: ReleasedInputKernel) -> _Profile:
-    shared = kernel.shared_variance.detach().double().squeeze()
-
-    def profile(distance: Tensor) -> Tensor:
-        equal = distance == 0
-        return distance.square_().mul_(-0.5).exp_().mul_(shared.to(distance)).masked_fill_(equal, 1.0)
-
-    return kernel.smooth_lengthscale, profile
+def _shared_gaussian(shared: Tensor, distance: Tensor) -> Tensor:
+    equal = distance == 0
+    return _gaussian(distance).mul_(shared.to(distance)).masked_fill_(equal, 1.0)
 
 
-def _matern(kernel: MaternKernel) -> _Profile:
+def _matern(nu: float, distance: Tensor) -> Tensor:
     """Rasmussen & Williams (2006), equation 4.17."""
+    distance.mul_(math.sqrt(2 * nu))
+    decay = torch.exp(-distance)
+    if nu == 0.5:
+        return decay
+    if nu == 1.5:
+        return distance.add_(1).mul_(decay)
+    return distance.square().div_(3).add_(distance).add_(1).mul_(decay)
 
-    def profile(distance: Tensor) -> Tensor:
-        distance.mul_(math.sqrt(2 * kernel.nu))
-        decay = torch.exp(-distance)
-        if kernel.nu == 0.5:
-            return decay
-        if kernel.nu == 1.5:
-            return distance.add_(1).mul_(decay)
-        return distance.square().div_(3).add_(distance).add_(1).mul_(decay)
 
-    return kernel.lengthscale, profile
+def _of_rbf(kernel: RBFKernel) -> _Profile:
+    return kernel.lengthscale, _gaussian
+
+
+def _of_released(kernel: ReleasedInputKernel) -> _Profile:
+    shared = kernel.shared_variance.detach().double().squeeze()
+    return kernel.smooth_lengthscale, partial(_shared_gaussian, shared)
+
+
+def _of_matern(kernel: MaternKernel) -> _Profile:
+    return kernel.lengthscale, partial(_matern, kernel.nu)
 
 
 _PROFILES: dict[type[Kernel], Callable[[Any], _Profile]] = {
-    RBFKernel: _rbf,
-    ReleasedInputKernel: _released,
-    MaternKernel: _matern,
+    RBFKernel: _of_rbf,
+    ReleasedInputKernel: _of_released,
+    MaternKernel: _of_matern,
 }
