@@ -32,6 +32,7 @@ class Observed:
     def __init__(self, model: Any) -> None:
         self.model = model
         X, targets = self._trained = self._training_data()
+        self._points: list[Tensor] = []
         self._X = X[:0]
         self._values: list[float] = []
         self._noise: list[float] = []  # in squared outcome units; nan: the model learns it
@@ -51,27 +52,36 @@ class Observed:
     def fork(self) -> Observed:
         """Copy that can be added to without changing this one."""
         twin = copy.copy(self)
-        for name in ("_values", "_noise", "_assumed", "_corrected"):
+        for name in ("_points", "_values", "_noise", "_assumed", "_corrected"):
             setattr(twin, name, copy.copy(getattr(self, name)))
         return twin
 
-    def add(self, X: Tensor, values: list[float], noise: list[float]) -> None:
-        """Add observations of ``m x r`` rows, in outcome units."""
-        self._extend(X, values, noise, [math.nan] * len(X))
+    def add(self, points: Tensor, values: list[float], noise: list[float]) -> None:
+        """Add observations at ``m x d`` points, in outcome units."""
+        self._extend(points, values, noise, [math.nan] * len(points))
 
-    def assume(self, X: Tensor, targets: list[float]) -> None:
-        """Add observations of ``m x r`` rows that are hoped for, in the model's units.
+    def assume(self, points: Tensor, targets: list[float]) -> None:
+        """Add observations at ``m x d`` points that are hoped for, in the model's units.
 
         Where each observation has a known noise, they get the average, as BoTorch's `fantasize` does.
         """
-        self._extend(X, [0.0] * len(X), [math.nan] * len(X), targets)
+        m = len(points)
+        self._extend(points, [0.0] * m, [math.nan] * m, targets)
 
-    def _extend(self, X: Tensor, values: list[float], noise: list[float], targets: list[float]) -> None:
-        self._X = torch.cat([self._X, X])
+    def transform_again(self) -> None:
+        """Follow a change of the model's input transform."""
+        if self._points:
+            self._X = self.model.transform_inputs(torch.cat(self._points)).detach()
+
+    def _extend(
+        self, points: Tensor, values: list[float], noise: list[float], targets: list[float]
+    ) -> None:
+        self._X = torch.cat([self._X, self.model.transform_inputs(points).detach()])
+        self._points.append(points.detach())
         self._values += values
         self._noise += noise
         self._assumed += targets
-        self.count += len(X)
+        self.count += len(points)
 
     def positions(self, row: Tensor) -> list[int]:
         """Which observations are of a given row (``r`` numbers)."""
@@ -91,6 +101,7 @@ class Observed:
                 assumed = torch.tensor(self._assumed, dtype=torch.float64, device=X.device)
                 added = torch.where(assumed.isnan(), added, assumed)
             if self.known_noise:
+                added_noise = added_noise + self.model.likelihood.second_noise
                 noise = torch.cat([noise, torch.where(added_noise.isnan(), noise.mean(), added_noise)])
             X, targets = torch.cat([X, self._X]), torch.cat([targets, added])
         if self._corrected:

@@ -85,7 +85,7 @@ class DiscretePosterior(Model):
         self.candidates = candidates
         self.max_memory = max_memory
         self._observed = Observed(model)
-        self._take_hyperparameters()
+        self._take_hyperparameters(model, self._observed)
 
     # --- what it says ---
 
@@ -118,13 +118,13 @@ class DiscretePosterior(Model):
     def resolution(self) -> float:
         """Difference below which two scores are equal to rounding, in outcome units.
 
-        1e-10 prior standard deviations in float64, 1e-4 in float32.
+        1e-10 prior standard deviations in float64, 1e-5 in float32.
         """
         deviation = self._sweep.prior_deviation
         transform = getattr(self.model, "outcome_transform", None)
         if type(transform) is Standardize:
             deviation *= float(transform.stdvs)
-        return deviation * (1e-10 if self.candidates.dtype == torch.float64 else 1e-4)
+        return deviation * (1e-10 if self.candidates.dtype == torch.float64 else 1e-5)
 
     @property
     def memory(self) -> int:
@@ -206,7 +206,7 @@ class DiscretePosterior(Model):
         elif noise_variance is not None:
             raise ValueError("noise_variance must be None for a model that learns its noise")
         self._notice_new_data()
-        self._observed.add(self._Z[row : row + 1], [value], [noise])
+        self._observed.add(self.candidates[row : row + 1], [value], [noise])
 
     def correct(self, index: int, value: float) -> None:
         """Replace the value of an observed candidate, O(n t).
@@ -247,12 +247,10 @@ class DiscretePosterior(Model):
             raise ValueError(
                 f"model must stay {old.dtype} on {old.device}, got {new.dtype} on {new.device}"
             )
-        snapshot = Snapshot(model)
-        self.model, self._observed = model, Observed(model)
-        if snapshot == self._snapshot:
-            self._snapshot = snapshot
-        else:
-            self._take_hyperparameters()
+        observed, snapshot = Observed(model), Snapshot(model)
+        if snapshot != self._snapshot:
+            self._take_hyperparameters(model, observed)
+        self.model, self._observed, self._snapshot = model, observed, snapshot
 
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any
@@ -266,10 +264,14 @@ class DiscretePosterior(Model):
                 None: the average of the known ones.
             **kwargs: Ignored, as BoTorch passes options of its own models.
         """
+        if X.ndim != 2 or Y.numel() != len(X):
+            raise ValueError(
+                f"X and Y must be m x d points and m x 1 outcomes, got {tuple(X.shape)} and "
+                f"{tuple(Y.shape)}"
+            )
         twin = self._fork()
-        rows = self.model.transform_inputs(X)
         known = [math.nan] * len(X) if noise is None else noise.reshape(-1).tolist()
-        twin._observed.add(rows.detach(), Y.reshape(-1).tolist(), known)
+        twin._observed.add(X, Y.reshape(-1).tolist(), known)
         return twin
 
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
@@ -284,7 +286,7 @@ class DiscretePosterior(Model):
         rows = [_validate.index(len(self.candidates), indices=index) for index in indices]
         twin = self._fork()
         if rows:
-            twin._observed.assume(self._Z[rows], twin._sweep.mean[rows].double().tolist())
+            twin._observed.assume(self.candidates[rows], twin._sweep.mean[rows].double().tolist())
         return twin
 
     # --- how ---
@@ -302,23 +304,25 @@ class DiscretePosterior(Model):
         if self._observed.stale():
             self._observed = Observed(self.model)
 
-    def _take_hyperparameters(self) -> None:
-        """Start from no observations, with the model's present hyperparameters."""
-        self._snapshot = Snapshot(self.model)
+    def _take_hyperparameters(self, model: Any, observed: Observed) -> None:
+        """Start from no observations, with a model's present hyperparameters."""
+        snapshot = Snapshot(model)
         with torch.no_grad():
-            self._Z = self.model.transform_inputs(self.candidates).detach()
-            width = self._observed.rows().X.shape[-1]
-            if self._Z.shape[-1] != width:
+            Z = model.transform_inputs(self.candidates).detach()
+            observed.transform_again()
+            width = observed.rows().X.shape[-1]
+            if Z.shape[-1] != width:
                 raise ValueError(
                     f"candidates must have {width} columns like the inputs of the model, got "
-                    f"{self._Z.shape[-1]}"
+                    f"{Z.shape[-1]}"
                 )
-            self._sweep = CandidateSweep(self._Z, prior_of(self.model))
+            self._sweep = CandidateSweep(Z, prior_of(model))
+        self._Z, self._snapshot = Z, snapshot
 
     def _update(self) -> None:
         """Bring the sweep to the observations and hyperparameters of now."""
         with torch.no_grad():
             self._notice_new_data()
             if not self._snapshot.holds():
-                self._take_hyperparameters()
+                self._take_hyperparameters(self.model, self._observed)
             self._sweep.update(self._observed.rows(), self.max_memory)

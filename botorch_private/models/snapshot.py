@@ -14,7 +14,8 @@ _PLAIN = (bool, int, float, str, tuple, type(None))
 # caches, data, and what torch and GPyTorch note for themselves
 _IGNORED = frozenset({
     "training", "train_inputs", "prediction_strategy", "distance_module",
-    "_has_transformed_inputs", "_is_full_backward_hook", "_strict_init", "_load_strict_shapes",
+    "_has_transformed_inputs", "_original_train_inputs",
+    "_is_full_backward_hook", "_strict_init", "_load_strict_shapes",
 })  # fmt: skip
 
 
@@ -71,8 +72,12 @@ def _plain(module: nn.Module) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(module).items()
-        if isinstance(value, _PLAIN) and name not in _IGNORED
+        if isinstance(value, _PLAIN) and name not in _IGNORED and not _holds_tensors(value)
     }
+
+
+def _holds_tensors(value: Any) -> bool:
+    return isinstance(value, tuple) and any(isinstance(part, Tensor) for part in value)
 
 
 def _tensors(module: nn.Module) -> Iterator[Tensor]:
@@ -93,7 +98,8 @@ def _unchanged(module: nn.Module, before: nn.Module, state: _State) -> bool:
         return False
     now = vars(module)
     for name, value in state.plain.items():
-        if now.get(name) is not value and now.get(name) != value:
+        other = now.get(name)
+        if other is not value and (type(other) is not type(value) or other != value):
             return False
     tensors = list(_tensors(module))
     return len(tensors) == len(state.tensors) and all(map(_same, tensors, state.tensors))
