@@ -1,7 +1,7 @@
 # make demo   a hospital searches for its costliest stay, with and without privacy
 # make test   the whole test suite, with README and notebooks
 # make lint   formatter, linter, type checker, direction of imports
-# make bench  benchmarks of the release and the look-up
+# make bench  benchmarks of the release and of the search, beside other libraries (20 minutes)
 #
 # Each target sets up what it needs, once, in .venv. It needs Python >= 3.11 and make.
 # A GPU build of torch: make TORCH="torch==2.13.0 --index-url ..." (see pytorch.org for the address).
@@ -36,8 +36,13 @@ lint: $(VENV)/.dev
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/speed
+
+$(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet -r requirements/bench.txt
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

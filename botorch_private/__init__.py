@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from botorch_private.loop import run
     from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
     from botorch_private.modeler import Modeler
-    from botorch_private.models import DiscretePosterior, ReleasedInputKernel, make_model
+    from botorch_private.models import DiscretePosterior, ReleasedInputKernel, fit_model, make_model
     from botorch_private.observation import Observation
     from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
     from botorch_private.release import Release
@@ -44,6 +44,7 @@ __all__ = [
     "SpectralProjection",
     "TiedScoresWarning",
     "compose",
+    "fit_model",
     "make_model",
     "run",
     "ucb_beta",
@@ -73,6 +74,7 @@ _HOMES = {
     "SpectralProjection": "mechanisms",
     "TiedScoresWarning": "acquisition",
     "compose": "guarantee",
+    "fit_model": "models",
     "make_model": "models",
     "run": "loop",
     "ucb_beta": "acquisition",

@@ -113,7 +113,19 @@ def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) 
     is exact; integers beyond 2^53 are refused, since float64 would round them.
     """
     ((name, value),) = values.items()
-    table = _to_float64(name, value)
+    return _finite_table(name, _to_float64(name, value), columns, minimum_rows)
+
+
+def points(**values: Any) -> Tensor:
+    """Return the one named tensor, as it is, if it is ``n x d``, floating-point and finite."""
+    ((name, value),) = values.items()
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"{name} must be an n x d floating-point tensor, got {kind}")
+    return _finite_table(name, value, None, 1)
+
+
+def _finite_table(name: str, table: Tensor, columns: int | None, minimum_rows: int) -> Tensor:
     if table.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}")
     if columns is not None and table.shape[1] != columns:

@@ -29,7 +29,7 @@ def make_parties(objective=None, *, records=LINE, scaling=SCALING, seed=3, n_ini
 @pytest.fixture
 def without_fits(monkeypatch):
     """Leave the hyperparameters at their prior values, to save time."""
-    monkeypatch.setattr(modeler_module, "_fit", lambda model: None)
+    monkeypatch.setattr(modeler_module, "fit_model", lambda model: None)
 
 
 class Terminal(io.StringIO):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from botorch_private.models.posterior import DiscretePosterior
 
 _CHUNK = 2048
 _MEMORY = 2**30
+_NOTHING = 1  # byte of V to keep
 _LEAST_VARIANCE = 1e-12  # as BoTorch's analytic acquisition functions
 _TIE_ULPS = 64
 
@@ -105,6 +105,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self.max_memory = max_memory
         self.X_pending: Tensor | None = None
         self._unconditioned = model
+        self.__dict__["_built"] = None  # beside the modules: it is not part of the state
 
     @t_batch_mode_transform(expected_q=1)
     @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
@@ -134,7 +135,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         model: Any = self._unconditioned
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
-                model = _hallucinate(self._posterior or model, X_pending)
+                model = _hallucinate(self._fast(once=False) or model, X_pending)
         self.model = model
         self.X_pending = X_pending
 
@@ -144,15 +145,18 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         Raises:
             ValueError: If the model gives a score that is not finite.
         """
-        return self._scores(self._conditioned())
+        return self._scores(self._conditioned(once=True))
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the fast posterior, which is large and is built again."""
-        return {name: value for name, value in vars(self).items() if name != "_posterior"}
+        return {**vars(self), "_built": None}
 
-    @cached_property
-    def _posterior(self) -> DiscretePosterior | None:
-        """Fast posterior of the candidates without pending points, where there is one."""
+    def _fast(self, *, once: bool) -> DiscretePosterior | None:
+        """Posterior of the candidates without pending points, where there is a fast one.
+
+        Args:
+            once: Nothing will be added to it, so that keeping V would only cost time.
+        """
         model = self._unconditioned
         if self.posterior_transform is not None:
             return None
@@ -160,14 +164,16 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return model
         if why_not_exact(model):
             return None
-        return DiscretePosterior(model, self.candidates, max_memory=self.max_memory)
+        if self._built is None or (self._built.max_memory == _NOTHING and not once):
+            memory = _NOTHING if once else self.max_memory
+            self.__dict__["_built"] = DiscretePosterior(model, self.candidates, max_memory=memory)
+        return self._built
 
-    def _conditioned(self) -> DiscretePosterior | None:
-        """Fast posterior given the pending points, where there is one."""
-        if self._posterior is None or self.model is self._unconditioned:
-            return self._posterior
-        assert isinstance(self.model, DiscretePosterior)  # `set_X_pending` conditioned the fast one
-        return self.model
+    def _conditioned(self, *, once: bool) -> DiscretePosterior | None:
+        """The same given the pending points."""
+        if self.model is self._unconditioned:
+            return self._fast(once=once)
+        return self.model if isinstance(self.model, DiscretePosterior) else None
 
     def _scores(self, posterior: DiscretePosterior | None) -> Tensor:
         """Scores by a fast posterior, or in chunks by the model itself; a fresh vector."""
@@ -220,7 +226,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         }
         if n - len(closed) < q:
             raise ValueError(f"q must be at most the {n - len(closed)} candidates left, got {q}")
-        pending, posterior = self.X_pending, self._conditioned()
+        pending, posterior = self.X_pending, self._conditioned(once=q == 1)
         resolution = 0.0 if posterior is None else posterior.resolution
         chosen: list[int] = []
         try:
@@ -229,8 +235,10 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
                 chosen.append(_best(scores, [*closed, *chosen], generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)
-                if posterior is not None:
-                    posterior = posterior.hallucinate(chosen[-1:])
+                if posterior is not None and len(chosen) == 1:
+                    posterior = posterior.hallucinate(chosen)
+                elif posterior is not None:
+                    posterior.assume(chosen[-1:])
                 else:
                     batch = self.candidates[chosen]
                     self.set_X_pending(batch if pending is None else torch.cat([pending, batch]))
@@ -248,9 +256,7 @@ def _checked(candidates: Tensor | None, model: Model) -> Tensor:
         if not isinstance(candidates, Tensor) or not torch.equal(candidates, known):
             raise ValueError("candidates must be those of the DiscretePosterior: pass None to take them")
         return known
-    if not isinstance(candidates, Tensor) or not candidates.is_floating_point():
-        raise ValueError("candidates must be an n x d floating-point tensor")
-    _validate.matrix(candidates=candidates)
+    candidates = _validate.points(candidates=candidates)
     for name, parameter in model.named_parameters():
         # BoTorch would cast the whole model to the dtype of the candidates, for good.
         if parameter.dtype != candidates.dtype:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from typing import Any
 
 import torch
-from botorch.exceptions.errors import ModelFittingError
-from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
-from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from botorch_private import _validate
 from botorch_private.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.history import History
 from botorch_private.models.build import make_model
+from botorch_private.models.fit import fit_model
 from botorch_private.models.posterior import DiscretePosterior
 from botorch_private.observation import Observation
 from botorch_private.release import Release
 
-_log = logging.getLogger(__name__)
-_FIT_SEED = 0
 _MEMORY = 2**30
 
 
@@ -202,7 +197,7 @@ class Modeler:
         model = self._make(told)
         if self._hyperparameters is None or self._hyperparameters[0] != fitted_on:
             fitted = model if fitted_on == len(told) else self._make(told[:fitted_on])
-            _fit(fitted)
+            fit_model(fitted)
             state = {name: value for name, value in fitted.state_dict().items() if _fittable(name)}
             self._hyperparameters = (fitted_on, state)
         model.load_state_dict(self._hyperparameters[1], strict=False)
@@ -214,10 +209,14 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet.
         """
+        return self._updated(self.max_memory)
+
+    def _updated(self, max_memory: int) -> DiscretePosterior:
         model = self.model()
         if self._posterior is None:
-            self._posterior = DiscretePosterior(model, self._candidates, max_memory=self.max_memory)
+            self._posterior = DiscretePosterior(model, self._candidates, max_memory=max_memory)
         else:
+            self._posterior.max_memory = max_memory
             self._posterior.update(model)
         return self._posterior
 
@@ -246,7 +245,9 @@ class Modeler:
         if not self._told:  # a batch larger than the initial design, before any answer
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
-        posterior = self.posterior()
+        # Where the next round has other hyperparameters, keeping V would only cost time.
+        again = self.refit_every > 1 or q > 1 or self._pending
+        posterior = self._updated(self.max_memory if again else 1)
         acqf = DiscreteUCB(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,
@@ -264,14 +265,3 @@ class Modeler:
 def _fittable(name: str) -> bool:
     """Whether an entry of the state belongs to the hyperparameters (not to data or outcomes)."""
     return name.startswith(("covar_module.", "likelihood.", "mean_module."))
-
-
-def _fit(model: SingleTaskGP) -> None:
-    """Maximize the posterior of the hyperparameters, from the same start every time."""
-    mll = ExactMarginalLogLikelihood(model.likelihood, model)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_FIT_SEED)  # retries sample from the priors
-        try:
-            fit_gpytorch_mll(mll)
-        except ModelFittingError as error:
-            _log.warning("hyperparameters keep their prior values, since the fit failed: %s", error)

@@ -42,6 +42,11 @@ class CandidateBlock:
         self.mean.copy_(self._prior_mean)
         self.variance.copy_(self._prior_variance)
 
+    def follow(self, prior: ForwardPrior) -> None:
+        """Take over an equal prior of another model."""
+        self._prior = prior
+        self._prior_mean = prior.mean(self.Z)
+
     def fork(self, mean: Tensor, variance: Tensor) -> CandidateBlock:
         """Copy that shares the rows of V; both can go on without disturbing each other."""
         twin = copy.copy(self)

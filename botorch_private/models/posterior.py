@@ -13,6 +13,7 @@ from botorch.models.model import Model
 from botorch.models.transforms.outcome import Standardize
 from botorch.posteriors import GPyTorchPosterior, Posterior
 from gpytorch.distributions import MultivariateNormal
+from linear_operator import to_linear_operator
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
@@ -70,9 +71,7 @@ class DiscretePosterior(Model):
         reason = why_not_exact(model)
         if reason:
             raise UnsupportedError(f"DiscretePosterior needs {reason}")
-        if not isinstance(candidates, Tensor) or not candidates.is_floating_point():
-            raise ValueError("candidates must be an n x d floating-point tensor")
-        _validate.matrix(candidates=candidates)
+        _validate.points(candidates=candidates)
         trained = model.train_inputs[0]
         if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
             raise ValueError(
@@ -175,11 +174,14 @@ class DiscretePosterior(Model):
         columns = columns.reshape(-1, *X.shape[:-1]).movedim(0, -2)
         covariance = prior.lazy_covariance_matrix.to_dense().double() - columns.mT @ columns
         if observation_noise is not False:
-            noise = (
-                sweep.rows.noise.mean() if observation_noise is True else observation_noise.squeeze(-1)
-            )
+            noise = observation_noise
+            if not isinstance(noise, Tensor):  # where each one's is known, the average, as in BoTorch
+                noise = self.model.likelihood.noise.mean().reshape(1, 1)
+            noise = noise.squeeze(-1)
             covariance = covariance + torch.diag_embed(noise.to(mean).expand_as(mean))
-        posterior: Any = GPyTorchPosterior(MultivariateNormal(mean.to(X), covariance.to(X)))
+        # A linear operator: a plain tensor would be refused where a variance is 0 up to rounding.
+        normal = MultivariateNormal(mean.to(X), to_linear_operator(covariance.to(X)))
+        posterior: Any = GPyTorchPosterior(normal)
         if hasattr(self.model, "outcome_transform"):
             posterior = self.model.outcome_transform.untransform_posterior(posterior, X=X)
         return posterior if posterior_transform is None else posterior_transform(posterior, X=X)
@@ -250,6 +252,9 @@ class DiscretePosterior(Model):
         observed, snapshot = Observed(model), Snapshot(model)
         if snapshot != self._snapshot:
             self._take_hyperparameters(model, observed)
+        else:
+            with torch.no_grad():
+                self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
 
     def condition_on_observations(
@@ -286,8 +291,13 @@ class DiscretePosterior(Model):
         rows = [_validate.index(len(self.candidates), indices=index) for index in indices]
         twin = self._fork()
         if rows:
-            twin._observed.assume(self.candidates[rows], twin._sweep.mean[rows].double().tolist())
+            twin.assume(rows)
         return twin
+
+    def assume(self, rows: list[int]) -> None:
+        """Count candidates as observed with their posterior mean, in place: for copies."""
+        self._update()
+        self._observed.assume(self.candidates[rows], self._sweep.mean[rows].double().tolist())
 
     # --- how ---
 

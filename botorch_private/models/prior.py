@@ -16,6 +16,8 @@ from botorch_private.models.kernel import ReleasedInputKernel
 
 _FORWARD_CHUNK = 2048
 _FAST_CHUNK = 2**18  # numbers of a covariance matrix, 2 MiB: what stays in the cache between passes
+_MANY = 16  # rows from which on a matrix product is faster than subtracting
+_NEAR = 16.0  # half squared norms, in length-scales, up to which it loses no digits: 50 eps
 _DIRECT = "donot_use_mm_for_euclid_dist"  # subtract before squaring: no cancellation, 0 for equal rows
 
 
@@ -72,6 +74,7 @@ class StationaryPrior(ForwardPrior):
             kernel = kernel.base_kernel
         lengthscale, self._of_distance = _PROFILES[type(kernel)](kernel)
         self._lengthscale = lengthscale.detach().double().reshape(-1)
+        self._shared = _GAUSSIAN[type(kernel)](kernel) if type(kernel) in _GAUSSIAN else None
 
     def mean(self, Z: Tensor) -> Tensor:
         """Prior mean of ``n x r`` rows, ``n`` numbers."""
@@ -83,6 +86,14 @@ class StationaryPrior(ForwardPrior):
 
     def covariance(self, X: Tensor, Z: Tensor) -> Tensor:
         """Prior covariance of ``m x r`` and ``n x r`` rows, ``m x n``."""
+        if len(X) >= _MANY and Z.dtype == torch.float64 and self._shared is not None:
+            covariance = self._by_products(X, Z, self._shared)
+            if covariance is not None:
+                return covariance
+        return self._by_differences(X, Z)
+
+    def _by_differences(self, X: Tensor, Z: Tensor) -> Tensor:
+        """Subtracting before squaring: exact at any distance, and 0 for equal rows."""
         lengthscale = self._lengthscale.to(Z)
         if len(lengthscale) == 1:
             distance = torch.cdist(X, Z, compute_mode=_DIRECT).div_(lengthscale)
@@ -90,9 +101,31 @@ class StationaryPrior(ForwardPrior):
             distance = torch.cdist(X / lengthscale, Z / lengthscale, compute_mode=_DIRECT)
         return self._of_distance(distance).mul_(self._outputscale.to(Z))
 
+    def _by_products(self, X: Tensor, Z: Tensor, shared: float) -> Tensor | None:
+        """``exp(-|x - z|^2 / 2) = exp(x.z - |z|^2 / 2) exp(-|x|^2 / 2)``: three passes over the result.
+
+        None: rows are so far from 0 that the differences would lose digits.
+        """
+        x, z, inverse = X / self._lengthscale, Z, 1 / self._lengthscale
+        if len(inverse) > 1:
+            z, inverse = Z * inverse, inverse.new_ones(1)
+        half = torch.cdist(z.new_zeros(1, z.shape[1]), z)[0].mul_(inverse).square_().mul_(-0.5)
+        own = x.square().sum(dim=1).mul_(-0.5)
+        if float(torch.minimum(half.min(), own.min())) < -_NEAR:
+            return None
+        covariance = torch.addmm(half, x * inverse, z.mT).exp_()
+        height = shared * float(self._outputscale)
+        covariance.mul_((height * own.exp()).unsqueeze(-1))
+        if shared < 1:
+            # A record with itself has all of the variance, not only what neighbours share.
+            row, column = (covariance > height * (1 - 1e-9)).nonzero().unbind(dim=1)
+            equal = (X[row] == Z[column]).all(dim=1)
+            covariance[row[equal], column[equal]] = float(self._outputscale)
+        return covariance
+
     def covariance64(self, X: Tensor, Y: Tensor) -> Tensor:
         """Prior covariance in float64."""
-        return self.covariance(X.double(), Y.double())
+        return self._by_differences(X.double(), Y.double())
 
     def chunk(self, m: int) -> int:
         """How many candidates to take at once against ``m`` rows."""
@@ -155,6 +188,11 @@ def _of_matern(kernel: MaternKernel) -> _Profile:
     return kernel.lengthscale, partial(_matern, kernel.nu)
 
 
+# kernels that are a multiple of exp(-distance^2 / 2) except at 0, and the multiple
+_GAUSSIAN: dict[type[Kernel], Callable[[Any], float]] = {
+    RBFKernel: lambda kernel: 1.0,
+    ReleasedInputKernel: lambda kernel: float(kernel.shared_variance),
+}
 _PROFILES: dict[type[Kernel], Callable[[Any], _Profile]] = {
     RBFKernel: _of_rbf,
     ReleasedInputKernel: _of_released,

@@ -45,6 +45,7 @@ class CandidateSweep:
         self.rows = Rows(Z[:0], empty, empty)
         self.factor = Z.new_empty(0, 0, dtype=torch.float64)
         self.weights = empty
+        self._weighed = True  # the mean counts the rows of V, and only them
         self._jittered = False
 
     @property
@@ -61,6 +62,12 @@ class CandidateSweep:
             for block, columns in zip(self._blocks, self._columns, strict=True)
         ]
         return twin
+
+    def follow(self, prior: ForwardPrior) -> None:
+        """Take over an equal prior of another model, so that the old one may change."""
+        self.prior = prior
+        for block in self._blocks:
+            block.follow(prior)
 
     def update(self, rows: Rows, max_memory: int | None) -> None:
         """Bring mean and variance to these observations."""
@@ -87,8 +94,8 @@ class CandidateSweep:
         if t == len(self.rows.X):
             return
         X, noise, targets = self.rows
-        # The mean counts rows that are gone: without targets to compare, it is weighed anew.
-        self.rows = Rows(X[:t], noise[:t], targets[:0])
+        self.rows = Rows(X[:t], noise[:t], targets[:t])
+        self._weighed = False
         self.factor = self.factor[:t, :t]
         for block in self._blocks:
             block.truncate(t)
@@ -107,13 +114,13 @@ class CandidateSweep:
         )
         residuals = self._residuals(rows)
         # Where the old targets stay, so do the old weights, to the last digit.
-        reweigh = not torch.equal(rows.targets[:t], self.rows.targets)
+        reweigh = not self._weighed or not torch.equal(rows.targets[:t], self.rows.targets)
         if reweigh:
             self.weights = _solve(self.factor, residuals)
         else:
             kept = self.weights
             self.weights = torch.cat([kept, _solve(triangle, residuals[t:] - below @ kept)])
-        self.rows = rows
+        self.rows, self._weighed = rows, True
         for block in self._blocks:
             if block.keep:
                 block.extend(new, below, triangle, self.weights, reweigh=reweigh)
@@ -122,7 +129,7 @@ class CandidateSweep:
 
     def _reweigh(self, rows: Rows) -> None:
         self.weights = _solve(self.factor, self._residuals(rows))
-        self.rows = rows
+        self.rows, self._weighed = rows, True
         for block in self._blocks:
             if block.keep:
                 block.reweigh(self.weights)

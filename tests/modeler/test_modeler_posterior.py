@@ -7,8 +7,8 @@ import torch
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB, Modeler, NoisyProjection, Release
-from botorch_private.models import candidate_block, sweep
 from botorch_private.modeler import modeler as modeler_module
+from botorch_private.models import candidate_block, sweep
 
 
 def seeded(seed=3):
@@ -27,7 +27,7 @@ OUTCOMES = torch.sin(RELEASE.candidates[:, 0] / 4) + RELEASE.candidates[:, 1] / 
 @pytest.fixture(autouse=True)
 def priors_for_hyperparameters(monkeypatch):
     """Skip the fit: what is tested here does not depend on it."""
-    monkeypatch.setattr(modeler_module, "_fit", lambda model: model)
+    monkeypatch.setattr(modeler_module, "fit_model", lambda model: model)
 
 
 def assert_like_a_new_one(modeler):
