@@ -78,6 +78,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         >>> index = acqf.select(q=1, exclude=asked)
     """
 
+    _built: DiscretePosterior | None
+
     def __init__(
         self,
         model: Model,
@@ -105,7 +107,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self.max_memory = max_memory
         self.X_pending: Tensor | None = None
         self._unconditioned = model
-        self.__dict__["_built"] = None  # beside the modules: it is not part of the state
+        object.__setattr__(self, "_built", None)  # beside the modules: not part of the state
 
     @t_batch_mode_transform(expected_q=1)
     @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
@@ -166,7 +168,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return None
         if self._built is None or (self._built.max_memory == _NOTHING and not once):
             memory = _NOTHING if once else self.max_memory
-            self.__dict__["_built"] = DiscretePosterior(model, self.candidates, max_memory=memory)
+            built = DiscretePosterior(model, self.candidates, max_memory=memory)
+            object.__setattr__(self, "_built", built)
         return self._built
 
     def _conditioned(self, *, once: bool) -> DiscretePosterior | None:

@@ -3,23 +3,17 @@
 import copy
 import functools
 import math
-import pickle
-import warnings
 
 import numpy as np
 import pytest
 import torch
 from botorch.acquisition import (
     UpperConfidenceBound,
-    qLogExpectedImprovement,
-    qLogNoisyExpectedImprovement,
-    qUpperConfidenceBound,
 )
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import ChainedOutcomeTransform, Log, Normalize, Standardize
 from botorch.optim import optimize_acqf_discrete
-from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import (
     AdditiveKernel,
@@ -45,7 +39,6 @@ from botorch_private import (
     PrivateProjectionTransform,
     PublicScaling,
     ReleasedInputKernel,
-    TiedScoresWarning,
     ucb_beta,
 )
 from botorch_private.models import candidate_block, prior, sweep
