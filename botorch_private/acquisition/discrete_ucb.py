@@ -230,11 +230,11 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         if n - len(closed) < q:
             raise ValueError(f"q must be at most the {n - len(closed)} candidates left, got {q}")
         pending, posterior = self.X_pending, self._conditioned(once=q == 1)
-        resolution = 0.0 if posterior is None else posterior.resolution
         chosen: list[int] = []
         try:
             while True:
                 scores = self._scores(posterior)
+                resolution = 0.0 if posterior is None else posterior.resolution
                 chosen.append(_best(scores, [*closed, *chosen], generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)
@@ -275,8 +275,7 @@ def _hallucinate(model: Any, X: Tensor) -> Model:
     if isinstance(model, ModelList):
         return type(model)(*[_hallucinate(part, X) for part in model.models])
     if isinstance(model, DiscretePosterior):
-        posterior: Any = model.posterior(X)
-        return model.condition_on_observations(X, posterior.mean)
+        return model.hallucinate_points(X)
     if not isinstance(model, GPyTorchModel) or not hasattr(model, "get_fantasy_model"):
         raise UnsupportedError(
             f"pending rows and q > 1 need a model that can be conditioned on observations, got "

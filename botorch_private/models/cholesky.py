@@ -9,7 +9,12 @@ _FLOOR = 8.0  # in units of rounding: (t + m) eps times the largest prior varian
 
 
 def extend_cholesky(
-    factor: Tensor, cross: Tensor, corner: Tensor, noise: Tensor
+    factor: Tensor,
+    cross: Tensor,
+    corner: Tensor,
+    noise: Tensor,
+    *,
+    eps: float = torch.finfo(torch.float64).eps,
 ) -> tuple[Tensor, Tensor, float]:
     """Extend ``L`` with ``L L^T = K + N`` from ``t`` rows to ``t + m``, in float64.
 
@@ -23,6 +28,7 @@ def extend_cholesky(
         cross: ``m x t`` prior covariance of new and old rows.
         corner: ``m x m`` prior covariance of the new rows.
         noise: ``m`` observation noise variances.
+        eps: Relative error of the covariances; float32's, where the kernel computes in float32.
 
     Returns:
         The new rows of the factor, ``m x t`` and ``m x m``, and the largest noise that was added.
@@ -32,7 +38,7 @@ def extend_cholesky(
     if t:
         below = torch.linalg.solve_triangular(factor, cross.mT, upper=False).mT
     largest = float(corner.diagonal().max())
-    floor = _FLOOR * (t + m) * torch.finfo(torch.float64).eps * largest
+    floor = _FLOOR * (t + m) * eps * largest
     remainder = corner - below @ below.mT + noise.diag()
     triangle, failed = torch.linalg.cholesky_ex(remainder)
     if int(failed) == 0 and float(triangle.diagonal().min()) ** 2 >= floor:

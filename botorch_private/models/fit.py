@@ -44,14 +44,14 @@ def fit_model(model: SingleTaskGP) -> SingleTaskGP:
     all priors. Frozen parameters (``requires_grad=False``) stay as they are, constraints are kept,
     and the result is a function of model and data alone.
 
-    For a `SingleTaskGP` with an RBF or a `ReleasedInputKernel`, also in a ``ScaleKernel``, with a
-    constant or zero mean, Gaussian noise, and log-normal, gamma or no priors, it takes about 10 ms
-    for 50 observations: L-BFGS-B on logarithms of the hyperparameters with the gradient in closed
-    form (equation 5.9), O(t^3) an evaluation in float64; the best constant mean has a closed form
-    itself. It starts where the model is. With one length-scale per coordinate, where that often ends
-    in a local optimum, it starts twice more: from a long and from a short length-scale. A length-scale,
-    an output scale or a noise variance is kept within ``sqrt(tiny)`` and ``1 / sqrt(tiny)`` for the
-    smallest normal number of its dtype.
+    For a plain `SingleTaskGP` with an RBF or a `ReleasedInputKernel`, also in a ``ScaleKernel``, with
+    a constant or zero mean, Gaussian noise, and log-normal, gamma or no priors, it takes about 10 ms
+    for 50 observations: L-BFGS-B on the logarithms of the hyperparameters, in float64, with the
+    gradient in closed form (equation 5.9), O(t^3) an evaluation. The best constant mean has a closed
+    form itself. The search starts from the model's own values, from a long and from a short
+    length-scale, since the density can have several maxima, and many with one length-scale per
+    coordinate. Values stay off the bounds of a softplus or sigmoid (by 1e-10 of them; 1e-6 in
+    float32), and between ``sqrt(tiny)`` and ``1 / sqrt(tiny)`` of the smallest normal number.
 
     Any other model, or one that is not on the CPU, is fitted by `fit_gpytorch_mll`, with its retries
     seeded apart from PyTorch's global generator. Where that fails, a warning is logged and the
@@ -193,10 +193,12 @@ def _has_box(part: Hyperparameter) -> bool:
     """Whether the constraint is a positive interval, mapped in a usual way, and kept at the start."""
     constraint, value = part.constraint, part.value
     transform = constraint._transform
-    usual = transform is torch.sigmoid or type(transform) is torch.nn.Softplus or transform is None
+    usual = type(transform) is torch.nn.Softplus
+    if type(constraint) is Interval:
+        usual = transform is torch.sigmoid
     return (
         type(constraint) in (Positive, GreaterThan, Interval)
-        and usual
+        and (usual or transform is None)
         and bool((constraint.lower_bound >= 0).all())
         and all(bound.numel() in (1, len(value)) for bound in constraint)
         and bool(np.all((value > 0) & np.isfinite(value)))

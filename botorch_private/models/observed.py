@@ -68,6 +68,11 @@ class Observed:
         m = len(points)
         self._extend(points, [0.0] * m, [math.nan] * m, targets)
 
+    def has_place(self, value: float) -> bool:
+        """Whether an outcome is finite in the model's units."""
+        target, _ = self._transformed([value], [])
+        return bool(target.isfinite().all())
+
     def transform_again(self) -> None:
         """Follow a change of the model's input transform."""
         if self._points:
@@ -102,7 +107,7 @@ class Observed:
                 added = torch.where(assumed.isnan(), added, assumed)
             if self.known_noise:
                 added_noise = added_noise + self.model.likelihood.second_noise
-                noise = torch.cat([noise, torch.where(added_noise.isnan(), noise.mean(), added_noise)])
+                noise = torch.cat([noise, _or_average(added_noise, noise)])
             X, targets = torch.cat([X, self._X]), torch.cat([targets, added])
         if self._corrected:
             places = torch.tensor(list(self._corrected), device=X.device)
@@ -128,6 +133,12 @@ class Observed:
         if model.training:
             model.eval()  # as `posterior` does: the inputs are transformed then
         return model.train_inputs[0].detach(), model.train_targets.detach()
+
+
+def _or_average(added: Tensor, known: Tensor) -> Tensor:
+    """Noise variances where those that are nan are the average of all others."""
+    missing = added.isnan()
+    return torch.where(missing, torch.cat([known, added[~missing]]).mean(), added)
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:

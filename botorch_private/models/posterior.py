@@ -44,9 +44,12 @@ class DiscretePosterior(Model):
 
     Jitter: an observation that the earlier ones determine up to rounding (pivot below
     ``8 t eps k_max``, with ``eps`` of float64) gets that much noise, which is logged once. It takes
-    duplicate rows under a noise variance below 1e-12 to get there. The ``t x t`` part is in float64
-    also for float32 models, where the error of a score is that of ``V``: about ``1e-7 / sqrt(noise
-    variance)`` in units of the prior deviation.
+    duplicate rows under a noise variance below 1e-12 to get there.
+
+    float32: the ``t x t`` part is in float64, ``V`` is not. The error of the mean stays below
+    ``1.2e-7 t / noise`` and that of the deviation below 0.001, in prior deviations and with the noise
+    variance as a share of the prior variance: take float64 where that matters, as with a noise
+    below 0.001.
 
     Args:
         model: A single-output exact GP of BoTorch with Gaussian noise, learned or known, without
@@ -119,6 +122,7 @@ class DiscretePosterior(Model):
 
         1e-10 prior standard deviations in float64, 1e-5 in float32.
         """
+        self._update()
         deviation = self._sweep.prior_deviation
         transform = getattr(self.model, "outcome_transform", None)
         if type(transform) is Standardize:
@@ -166,17 +170,12 @@ class DiscretePosterior(Model):
         self._update()
         sweep = self._sweep
         X = self.model.transform_inputs(X)
-        prior = self.model.forward(X)
-        known = ForwardPrior(self.model).covariance64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
-        # t x (batch q): columns of V, as for the candidates
-        columns = torch.linalg.solve_triangular(sweep.factor, known, upper=False)
-        mean = prior.mean.double() + (sweep.weights @ columns).reshape(X.shape[:-1])
-        columns = columns.reshape(-1, *X.shape[:-1]).movedim(0, -2)
-        covariance = prior.lazy_covariance_matrix.to_dense().double() - columns.mT @ columns
+        mean, covariance = self._in_model_units(X)
         if observation_noise is not False:
             noise = observation_noise
             if not isinstance(noise, Tensor):  # where each one's is known, the average, as in BoTorch
-                noise = self.model.likelihood.noise.mean().reshape(1, 1)
+                known = sweep.rows.noise if len(sweep.rows.noise) else self.model.likelihood.noise
+                noise = known.mean().reshape(1, 1)
             noise = noise.squeeze(-1)
             covariance = covariance + torch.diag_embed(noise.to(mean).expand_as(mean))
         # A linear operator: a plain tensor would be refused where a variance is 0 up to rounding.
@@ -185,6 +184,17 @@ class DiscretePosterior(Model):
         if hasattr(self.model, "outcome_transform"):
             posterior = self.model.outcome_transform.untransform_posterior(posterior, X=X)
         return posterior if posterior_transform is None else posterior_transform(posterior, X=X)
+
+    def _in_model_units(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """Joint mean and covariance at ``batch_shape x q x r`` transformed points, in float64."""
+        sweep, prior = self._sweep, self.model.forward(X)
+        known = ForwardPrior(self.model).covariance64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
+        # t x (batch q): columns of V, as for the candidates
+        columns = torch.linalg.solve_triangular(sweep.factor, known, upper=False)
+        mean = prior.mean.double() + (sweep.weights @ columns).reshape(X.shape[:-1])
+        columns = columns.reshape(-1, *X.shape[:-1]).movedim(0, -2)
+        covariance = prior.lazy_covariance_matrix.to_dense().double() - columns.mT @ columns
+        return mean, covariance
 
     # --- what it learns ---
 
@@ -199,6 +209,7 @@ class DiscretePosterior(Model):
         """
         row = _validate.index(len(self.candidates), index=index)
         value = _validate.number(value=value)
+        self._check_place(value)
         noise = math.nan
         if self._observed.known_noise:
             if noise_variance is None:
@@ -223,6 +234,7 @@ class DiscretePosterior(Model):
         row = _validate.index(len(self.candidates), index=index)
         value = _validate.number(value=value)
         self._notice_new_data()
+        self._check_place(value)
         places = self._observed.positions(self._Z[row])
         if len(places) != 1:
             raise ValueError(
@@ -250,6 +262,7 @@ class DiscretePosterior(Model):
                 f"model must stay {old.dtype} on {old.device}, got {new.dtype} on {new.device}"
             )
         observed, snapshot = Observed(model), Snapshot(model)
+        self._check_width(self._Z, observed)
         if snapshot != self._snapshot:
             self._take_hyperparameters(model, observed)
         else:
@@ -294,12 +307,25 @@ class DiscretePosterior(Model):
             twin.assume(rows)
         return twin
 
+    def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
+        """The same for any ``m x d`` points, candidates or not."""
+        twin = self._fork()
+        with torch.no_grad():
+            mean, _ = self._in_model_units(self.model.transform_inputs(X))
+        twin._observed.assume(X, mean.tolist())
+        return twin
+
     def assume(self, rows: list[int]) -> None:
         """Count candidates as observed with their posterior mean, in place: for copies."""
         self._update()
         self._observed.assume(self.candidates[rows], self._sweep.mean[rows].double().tolist())
 
     # --- how ---
+
+    def _check_place(self, value: float) -> None:
+        if not self._observed.has_place(value):
+            name = type(self.model.outcome_transform).__name__
+            raise ValueError(f"value must be finite after the model's {name}, got {value}")
 
     def _fork(self) -> DiscretePosterior:
         self._update()
@@ -320,14 +346,16 @@ class DiscretePosterior(Model):
         with torch.no_grad():
             Z = model.transform_inputs(self.candidates).detach()
             observed.transform_again()
-            width = observed.rows().X.shape[-1]
-            if Z.shape[-1] != width:
-                raise ValueError(
-                    f"candidates must have {width} columns like the inputs of the model, got "
-                    f"{Z.shape[-1]}"
-                )
+            self._check_width(Z, observed)
             self._sweep = CandidateSweep(Z, prior_of(model))
         self._Z, self._snapshot = Z, snapshot
+
+    def _check_width(self, Z: Tensor, observed: Observed) -> None:
+        width = observed.rows().X.shape[-1]
+        if Z.shape[-1] != width:
+            raise ValueError(
+                f"candidates must have {width} columns like the inputs of the model, got {Z.shape[-1]}"
+            )
 
     def _update(self) -> None:
         """Bring the sweep to the observations and hyperparameters of now."""

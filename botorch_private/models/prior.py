@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -30,6 +31,12 @@ class ForwardPrior:
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        dtype = model.train_targets.dtype
+        self._kernel: Any = None  # in float64, of a float32 model
+        if dtype != torch.float64 and type(model).forward is SingleTaskGP.forward:
+            self._kernel = copy.deepcopy(model.covar_module).double()
+            dtype = torch.float64
+        self.eps = torch.finfo(dtype).eps  # rounding of `covariance64`
 
     def mean(self, Z: Tensor) -> Tensor:
         """Prior mean of ``n x r`` rows, ``n`` numbers."""
@@ -47,6 +54,8 @@ class ForwardPrior:
 
     def covariance64(self, X: Tensor, Y: Tensor) -> Tensor:
         """Prior covariance in the best precision that the model has, as float64."""
+        if self._kernel is not None:
+            return self._kernel(X.double(), Y.double()).to_dense()
         return self.covariance(X, Y).double()
 
     def chunk(self, m: int) -> int:
@@ -67,6 +76,7 @@ class StationaryPrior(ForwardPrior):
 
     def __init__(self, model: SingleTaskGP) -> None:
         super().__init__(model)
+        self.eps = torch.finfo(torch.float64).eps
         kernel: Any = model.covar_module
         self._outputscale = torch.ones((), dtype=torch.float64)
         if isinstance(kernel, ScaleKernel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -45,6 +46,7 @@ class CandidateSweep:
         self.rows = Rows(Z[:0], empty, empty)
         self.factor = Z.new_empty(0, 0, dtype=torch.float64)
         self.weights = empty
+        self._whole = True  # no update was cut off
         self._weighed = True  # the mean counts the rows of V, and only them
         self._jittered = False
 
@@ -63,6 +65,13 @@ class CandidateSweep:
         ]
         return twin
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """After unpickling, which copies the parts of a vector that blocks write to."""
+        vars(self).update(state)
+        for block, columns in zip(self._blocks, self._columns, strict=True):
+            block.Z = self.Z[columns]
+            block.mean, block.variance = self.mean[columns], self.variance[columns]
+
     def follow(self, prior: ForwardPrior) -> None:
         """Take over an equal prior of another model, so that the old one may change."""
         self.prior = prior
@@ -71,15 +80,28 @@ class CandidateSweep:
 
     def update(self, rows: Rows, max_memory: int | None) -> None:
         """Bring mean and variance to these observations."""
+        if not self._whole:
+            self._start_over()
         t = self._common(rows)
         if t == len(self.rows.X) == len(rows.X) and torch.equal(rows.targets, self.rows.targets):
             return
         self._make_room(len(rows.X), max_memory)
+        self._whole = False
         self._shorten(t)
         if len(rows.X) > t:
             self._extend(rows)
         else:
             self._reweigh(rows)
+        self._whole = True
+
+    def _start_over(self) -> None:
+        """Forget what an interrupt left half-done."""
+        X, noise, targets = self.rows
+        self.rows = Rows(X[:0], noise[:0], targets[:0])
+        self.factor, self.weights = self.factor[:0, :0], self.weights[:0]
+        self._weighed = False
+        for block in self._blocks:
+            block.reset(self.prior)
 
     def _common(self, rows: Rows) -> int:
         """How many observations the present V and the wanted one begin with in common."""
