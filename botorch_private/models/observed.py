@@ -31,7 +31,8 @@ class Observed:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        X, targets = self._trained = self._training_data()
+        X, targets = self._training_data()
+        self._trained = X.clone(), targets.clone()  # the model's own may change in place
         self._points: list[Tensor] = []
         self._X = X[:0]
         self._values: list[float] = []
@@ -142,4 +143,4 @@ def _or_average(added: Tensor, known: Tensor) -> Tensor:
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:
-    return one is other or (one.dtype == other.dtype and torch.equal(one, other))
+    return one.dtype == other.dtype and torch.equal(one, other)

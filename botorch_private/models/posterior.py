@@ -114,6 +114,7 @@ class DiscretePosterior(Model):
     @property
     def num_observations(self) -> int:
         """How many observations it is conditioned on."""
+        self._notice_new_data()
         return self._observed.count
 
     @property
