@@ -263,10 +263,10 @@ class DiscretePosterior(Model):
                 f"model must stay {old.dtype} on {old.device}, got {new.dtype} on {new.device}"
             )
         observed, snapshot = Observed(model), Snapshot(model)
-        self._check_width(self._Z, observed)
         if snapshot != self._snapshot:
             self._take_hyperparameters(model, observed)
         else:
+            self._check_width(self._Z, observed)
             with torch.no_grad():
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot

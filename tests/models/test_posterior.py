@@ -4,6 +4,7 @@ import copy
 import functools
 import math
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -973,6 +974,50 @@ def test_a_computation_that_was_cut_off_is_done_again(monkeypatch):
         assert_equal_posteriors(posterior, expected)
 
 
+def test_a_copy_survives_that_the_original_is_cut_off(monkeypatch):
+    monkeypatch.setattr(sweep, "_BLOCK", 16)
+    original = DiscretePosterior(gp(range(5)), ROWS)
+    twin = original.hallucinate([30])
+    before = twin.moments()
+    original.append(7, 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(candidate_block.CandidateBlock, "_write", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            original.moments()
+        with pytest.raises(ZeroDivisionError):
+            original.moments()
+    expected = DiscretePosterior(gp(range(5)), ROWS)
+    expected.append(7, 1.0)
+    assert_equal_posteriors(original, expected)
+    assert all(map(torch.equal, twin.moments(), before))
+
+
+@pytest.mark.parametrize("inputs", INPUTS)
+def test_an_updated_posterior_equals_a_new_one_also_with_another_input_transform(inputs):
+    posterior = DiscretePosterior(gp(range(4)), ROWS)
+    posterior.append(9, 1.0)
+    posterior.moments()
+    new = gp(range(5), inputs=inputs)
+    posterior.update(new)
+    assert_equal_posteriors(posterior, DiscretePosterior(new, ROWS))
+
+
+def test_an_update_may_project_the_same_candidates_to_another_width():
+    scaling = PublicScaling([0.0] * 3, [1.0] * 3)
+    models = []
+    for width in (3, 5):
+        mechanism = NoisyProjection(8.0, projection_dim=width)
+        transform = PrivateProjectionTransform(ROWS, scaling, mechanism, generator=seeded(width))
+        model = SingleTaskGP(
+            ROWS[:4], VALUES[:4, None], covar_module=RBFKernel(), input_transform=transform
+        )
+        models.append(model)
+    posterior = DiscretePosterior(models[0], ROWS)
+    posterior.moments()
+    posterior.update(models[1])
+    assert_equal_posteriors(posterior, DiscretePosterior(models[1], ROWS))
+
+
 # --- copies ---
 
 
@@ -1105,6 +1150,17 @@ def test_duplicates_go_on_like_the_original(kernel, duplicate):
     assert all(map(torch.equal, original.moments(), before))
     original.append(11, 3.0)
     assert_equal_posteriors(twin, original)
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_hallucinating_points_is_hallucinating_candidates_and_takes_others_too(outcome):
+    posterior = DiscretePosterior(gp([0, 1, 2], VALUES[:3].exp(), outcome=outcome), ROWS)
+    points = posterior.hallucinate_points(ROWS[[4, 9]])
+    assert_equal_posteriors(points, posterior.hallucinate([4, 9]), 1e-8)
+    elsewhere = posterior.hallucinate_points(uniform(2, 3, seed=11))
+    if "log" not in outcome:  # the mean of a log-normal variable shrinks with the variance
+        assert_close(elsewhere.mean, posterior.mean, rtol=1e-8, atol=1e-8)
+    assert (elsewhere.variance < posterior.variance * (1 + 1e-9)).all()
 
 
 def test_v_is_shared_with_copies():
@@ -1340,6 +1396,30 @@ def noisy(kernel, lengthscale, noise, t, distinct, n, dtype=torch.float64, seed=
     return model, rows, rows[chosen], values
 
 
+def test_jitter_is_logged_once_with_its_size(caplog):
+    model, Z, _, _ = noisy(RBFKernel, 0.3, 1e-4, 40, distinct=3, n=10)
+    model.likelihood = GaussianLikelihood(noise_constraint=GreaterThan(1e-17)).double()
+    model.likelihood.raw_noise.data.fill_(-100.0)
+    assert float(model.likelihood.noise.detach()) < 1e-16
+    posterior = DiscretePosterior(model, Z)
+    for index in range(3):
+        posterior.append(index, 0.5)
+        posterior.moments()
+        posterior.hallucinate([index]).moments()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    words = "observations determine each other up to rounding: a noise variance of (.*) was added"
+    added = float(re.match(words, record.message).group(1))
+    assert 0 < added < 1.2 * 8 * 41 * np.finfo(float).eps
+    assert torch.isfinite(posterior.mean).all()
+
+
+def test_no_jitter_is_logged_for_duplicates_under_a_noise_of_1e_11(caplog):
+    model, Z, _, _ = noisy(RBFKernel, 0.3, 1e-11, 200, distinct=3, n=10)
+    DiscretePosterior(model, Z).moments()
+    assert caplog.records == []
+
+
 @needs_extended
 @pytest.mark.parametrize(
     ("kernel", "lengthscale", "noise", "t"),
@@ -1467,6 +1547,22 @@ def test_equal_rows_tie_when_they_are_observed_one_by_one(kernel, monkeypatch):
     rest = set(range(N)) - {5, 20, 33}
     with pytest.warns(TiedScoresWarning, match="3 candidates tie"):
         assert DiscreteUCB(posterior, None, t=1).select(exclude=rest).tolist() == [5]
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-6])
+def test_equal_rows_tie_whatever_lies_beside_them_and_is_asked(noise):
+    """Also where one chunk of candidates is computed by products and another by differences."""
+    rows = uniform(20_000, 2, seed=3)
+    twins = [0, 5000, 15_000, 19_999]
+    rows[twins] = rows[77].clone()
+    rows[5001] = 20.0  # far from 0
+    chosen = torch.randint(100, 600, (100,), generator=seeded(1)).tolist()
+    values = torch.randint(2, (100,), generator=seeded(2)) * 2.0 - 1  # which contradict the model
+    model = gp(chosen, values, kernel=RBFKernel, rows=rows, lengthscale=1.0, noise=noise)
+    acqf = DiscreteUCB(DiscretePosterior(model, rows), None, t=1, beta=4.0)
+    rest = set(range(20_000)) - {77, *twins}
+    with pytest.warns(TiedScoresWarning, match="5 candidates tie.*lowest index 0"):
+        assert int(acqf.select(exclude=rest)) == 0
 
 
 def test_resolution_follows_a_change_of_the_model_at_once():
