@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
+from gpytorch.likelihoods.noise_models import FixedGaussianNoise
 from gpytorch.priors import Prior
 from torch import Tensor, nn
 
 _LARGE = 10_000
-_PLAIN = (bool, int, float, str, tuple, type(None))
+_PLAIN = (bool, int, float, str, tuple, list, Tensor, type(None))
 # caches, data, and what torch and GPyTorch note for themselves
 _IGNORED = frozenset({
-    "training", "train_inputs", "prediction_strategy", "distance_module",
+    "training", "train_inputs", "train_targets", "_train_targets",
+    "prediction_strategy", "distance_module",
     "_has_transformed_inputs", "_original_train_inputs",
     "_is_full_backward_hook", "_strict_init", "_load_strict_shapes",
 })  # fmt: skip
+
+
+_DATA = (Prior, FixedGaussianNoise)  # the noise of each observation counts as data
 
 
 class _State(NamedTuple):
@@ -64,20 +70,20 @@ class Snapshot:
 def _relevant(module: nn.Module) -> Iterator[nn.Module]:
     yield module
     for name, child in module._modules.items():
-        if child is not None and name != "outcome_transform" and not isinstance(child, Prior):
+        if child is not None and name != "outcome_transform" and not isinstance(child, _DATA):
             yield from _relevant(child)
 
 
 def _plain(module: nn.Module) -> dict[str, Any]:
     return {
-        name: value
+        name: _kept(value) if isinstance(value, Tensor) else copy.copy(value)
         for name, value in vars(module).items()
         if isinstance(value, _PLAIN) and name not in _IGNORED and not _holds_tensors(value)
     }
 
 
 def _holds_tensors(value: Any) -> bool:
-    return isinstance(value, tuple) and any(isinstance(part, Tensor) for part in value)
+    return isinstance(value, (tuple, list)) and any(isinstance(part, Tensor) for part in value)
 
 
 def _tensors(module: nn.Module) -> Iterator[Tensor]:
@@ -98,8 +104,7 @@ def _unchanged(module: nn.Module, before: nn.Module, state: _State) -> bool:
         return False
     now = vars(module)
     for name, value in state.plain.items():
-        other = now.get(name)
-        if other is not value and (type(other) is not type(value) or other != value):
+        if not _same_plain(now.get(name), value):
             return False
     tensors = list(_tensors(module))
     return len(tensors) == len(state.tensors) and all(map(_same, tensors, state.tensors))
@@ -108,10 +113,19 @@ def _unchanged(module: nn.Module, before: nn.Module, state: _State) -> bool:
 def _same_state(one: _State, other: _State) -> bool:
     return (
         one.kind is other.kind
-        and one.plain == other.plain
+        and one.plain.keys() == other.plain.keys()
+        and all(_same_plain(value, other.plain[name]) for name, value in one.plain.items())
         and len(one.tensors) == len(other.tensors)
         and all(map(_same, one.tensors, other.tensors))
     )
+
+
+def _same_plain(value: Any, kept: Any) -> bool:
+    if isinstance(kept, Tensor):
+        return _same(value, kept)
+    if isinstance(value, Tensor):
+        value = _kept(value)  # of a table: address and version
+    return value is kept or (type(value) is type(kept) and value == kept)
 
 
 def _same(tensor: Any, kept: Any) -> bool:

@@ -86,6 +86,7 @@ class CandidateSweep:
         if t == len(self.rows.X) == len(rows.X) and torch.equal(rows.targets, self.rows.targets):
             return
         self._make_room(len(rows.X), max_memory)
+        rows = Rows(*(part.clone() for part in rows))  # the model's own may change in place
         self._whole = False
         self._shorten(t)
         if len(rows.X) > t:
@@ -127,7 +128,7 @@ class CandidateSweep:
         new = rows.X[t:]
         cross = self.prior.covariance64(new, rows.X)
         below, triangle, jitter = extend_cholesky(
-            self.factor, cross[:, :t], cross[:, t:], rows.noise[t:]
+            self.factor, cross[:, :t], cross[:, t:], rows.noise[t:], eps=self.prior.eps
         )
         self._report(jitter)
         upper = self.factor.new_zeros(t, len(new))
@@ -181,8 +182,10 @@ class CandidateSweep:
                 kept.pop().release()
                 _log.info("V is kept for %d of %d blocks of candidates", len(kept), len(self._blocks))
             return
-        need = sum(block.bytes(rows) - block.bytes(block.rows) for block in self._blocks)
-        if need < _MUCH or slabs == math.ceil(len(self.rows.X) / SLAB) * SLAB:
+        had = math.ceil(len(self.rows.X) / SLAB) * SLAB
+        kept = [block for block in self._blocks if block.keep]
+        need = sum(block.bytes(max(0, slabs - had)) for block in kept)
+        if need < _MUCH:
             return
         free = free_memory(self.Z.device)
         _log.info("V grows to %d x %d: %s more", rows, len(self.Z), in_words(need))

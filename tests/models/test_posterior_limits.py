@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated_and_can_go_on(monke
     monkeypatch.setattr(sweep, "free_memory", lambda device: 100)
     with caplog.at_level(logging.INFO), pytest.raises(MemoryError, match="set max_memory to the bytes"):
         posterior.moments()
-    assert "V grows to 5 x 60: 2.344 KiB more" in caplog.text
+    assert "V grows to 5 x 60: 15 KiB more" in caplog.text
     posterior.append(7, 0.3)
     posterior.max_memory = 1
     expected = DiscretePosterior(gp(X[[0, 1, 2, 3, 4, 7]], torch.cat([Y[:5], Y[:1] * 0 + 0.3])), X)
