@@ -23,8 +23,9 @@ def why_not_exact(model: Any) -> str:
     if inputs is None or model.num_outputs != 1 or len(model.batch_shape) or inputs[0].dim() != 2:
         return f"one output and no batch, got {model.num_outputs} and {tuple(model.batch_shape)}"
     for part in (getattr(model, "covar_module", None), getattr(model, "mean_module", None)):
-        if len(getattr(part, "batch_shape", ())):
-            return f"a kernel and a mean without batch, got {tuple(part.batch_shape)}"
+        batch = tuple(getattr(part, "batch_shape", ()))
+        if batch:
+            return f"a kernel and a mean without batch, got {batch}"
     if getattr(getattr(model, "input_transform", None), "is_one_to_many", False):
         return (
             f"an input transform that gives one row a point, got {type(model.input_transform).__name__}"

@@ -44,10 +44,10 @@ class DiscretePosterior(Model):
 
     Jitter: an observation that the earlier ones determine up to rounding (pivot below
     ``8 t eps k_max``, with ``eps`` of float64) gets that much noise, which is logged once. It takes
-    duplicate rows under a noise variance below 1e-12 to get there.
+    nearly equal rows under a noise variance of about 1e-12 of the prior's to get there.
 
     float32: the ``t x t`` part is in float64, ``V`` is not. The error of the mean stays below
-    ``1.2e-7 t / noise`` and that of the deviation below 0.001, in prior deviations and with the noise
+    ``1.2e-7 t / noise`` and that of the deviation below 0.003, in prior deviations and with the noise
     variance as a share of the prior variance: take float64 where that matters, as with a noise
     below 0.001.
 

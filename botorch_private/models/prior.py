@@ -37,6 +37,10 @@ class ForwardPrior:
             self._kernel = copy.deepcopy(model.covar_module).double()
             dtype = torch.float64
         self.eps = torch.finfo(dtype).eps  # rounding of `covariance64`
+        self.near = False  # whether `prepare` found all candidates near 0
+
+    def prepare(self, Z: Tensor) -> None:
+        """See all candidates first, so that equal rows go the same way to the last digit."""
 
     def mean(self, Z: Tensor) -> Tensor:
         """Prior mean of ``n x r`` rows, ``n`` numbers."""
@@ -96,11 +100,24 @@ class StationaryPrior(ForwardPrior):
 
     def covariance(self, X: Tensor, Z: Tensor) -> Tensor:
         """Prior covariance of ``m x r`` and ``n x r`` rows, ``m x n``."""
-        if len(X) >= _MANY and Z.dtype == torch.float64 and self._shared is not None:
-            covariance = self._by_products(X, Z, self._shared)
-            if covariance is not None:
-                return covariance
+        if self.near and len(X) >= _MANY and self._shared is not None:
+            own = (X / self._lengthscale).square().sum(dim=1).mul_(-0.5)
+            if float(own.min()) >= -_NEAR:
+                return self._by_products(X, Z, own, self._shared)
         return self._by_differences(X, Z)
+
+    def prepare(self, Z: Tensor) -> None:
+        """See whether all candidates are so near to 0 that `_by_products` loses no digits."""
+        if self._shared is not None and Z.dtype == torch.float64:
+            self.near = float(self._half_norms(Z).min()) >= -_NEAR
+
+    def _half_norms(self, Z: Tensor) -> Tensor:
+        """``-|z|^2 / 2`` in length-scales."""
+        if len(self._lengthscale) > 1:
+            Z, inverse = Z / self._lengthscale, self._lengthscale.new_ones(1)
+        else:
+            inverse = 1 / self._lengthscale
+        return torch.cdist(Z.new_zeros(1, Z.shape[1]), Z)[0].mul_(inverse).square_().mul_(-0.5)
 
     def _by_differences(self, X: Tensor, Z: Tensor) -> Tensor:
         """Subtracting before squaring: exact at any distance, and 0 for equal rows."""
@@ -111,19 +128,10 @@ class StationaryPrior(ForwardPrior):
             distance = torch.cdist(X / lengthscale, Z / lengthscale, compute_mode=_DIRECT)
         return self._of_distance(distance).mul_(self._outputscale.to(Z))
 
-    def _by_products(self, X: Tensor, Z: Tensor, shared: float) -> Tensor | None:
-        """``exp(-|x - z|^2 / 2) = exp(x.z - |z|^2 / 2) exp(-|x|^2 / 2)``: three passes over the result.
-
-        None: rows are so far from 0 that the differences would lose digits.
-        """
-        x, z, inverse = X / self._lengthscale, Z, 1 / self._lengthscale
-        if len(inverse) > 1:
-            z, inverse = Z * inverse, inverse.new_ones(1)
-        half = torch.cdist(z.new_zeros(1, z.shape[1]), z)[0].mul_(inverse).square_().mul_(-0.5)
-        own = x.square().sum(dim=1).mul_(-0.5)
-        if float(torch.minimum(half.min(), own.min())) < -_NEAR:
-            return None
-        covariance = torch.addmm(half, x * inverse, z.mT).exp_()
+    def _by_products(self, X: Tensor, Z: Tensor, own: Tensor, shared: float) -> Tensor:
+        """``exp(-|x - z|^2 / 2) = exp(x.z - |z|^2 / 2) exp(-|x|^2 / 2)``, in three passes."""
+        half = self._half_norms(Z)
+        covariance = torch.addmm(half, X / self._lengthscale.square(), Z.mT).exp_()
         height = shared * float(self._outputscale)
         covariance.mul_((height * own.exp()).unsqueeze(-1))
         if shared < 1:
@@ -201,7 +209,7 @@ def _of_matern(kernel: MaternKernel) -> _Profile:
 # kernels that are a multiple of exp(-distance^2 / 2) except at 0, and the multiple
 _GAUSSIAN: dict[type[Kernel], Callable[[Any], float]] = {
     RBFKernel: lambda kernel: 1.0,
-    ReleasedInputKernel: lambda kernel: float(kernel.shared_variance),
+    ReleasedInputKernel: lambda kernel: kernel.shared_variance.item(),
 }
 _PROFILES: dict[type[Kernel], Callable[[Any], _Profile]] = {
     RBFKernel: _of_rbf,

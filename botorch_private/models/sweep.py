@@ -35,6 +35,7 @@ class CandidateSweep:
     def __init__(self, Z: Tensor, prior: ForwardPrior) -> None:
         n = len(Z)
         self.Z, self.prior = Z, prior
+        prior.prepare(Z)
         self.mean, self.variance = Z.new_empty(n), Z.new_empty(n)
         size = n if Z.is_cuda else _BLOCK
         self._columns = [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -74,6 +75,7 @@ class CandidateSweep:
 
     def follow(self, prior: ForwardPrior) -> None:
         """Take over an equal prior of another model, so that the old one may change."""
+        prior.near = self.prior.near
         self.prior = prior
         for block in self._blocks:
             block.follow(prior)
