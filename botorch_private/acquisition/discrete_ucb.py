@@ -20,11 +20,10 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.acquisition.schedule import ucb_beta
 from botorch_private.models.exactness import why_not_exact
+from botorch_private.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.models.posterior import DiscretePosterior
 
 _CHUNK = 2048
-_MEMORY = 2**30
-_NOTHING = 1  # byte of V to keep
 _LEAST_VARIANCE = 1e-12  # as BoTorch's analytic acquisition functions
 _TIE_ULPS = 64
 
@@ -91,7 +90,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         posterior_transform: PosteriorTransform | None = None,
         maximize: bool = True,
         chunk_size: int = _CHUNK,
-        max_memory: int = _MEMORY,
+        max_memory: int = DEFAULT_MEMORY,
     ) -> None:
         candidates = _checked(candidates, model)
         _validate.count(chunk_size=chunk_size, max_memory=max_memory)
@@ -166,8 +165,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return model
         if why_not_exact(model):
             return None
-        if self._built is None or (self._built.max_memory == _NOTHING and not once):
-            memory = _NOTHING if once else self.max_memory
+        if self._built is None or (self._built.max_memory == NOTHING_KEPT and not once):
+            memory = NOTHING_KEPT if once else self.max_memory
             built = DiscretePosterior(model, self.candidates, max_memory=memory)
             object.__setattr__(self, "_built", built)
         return self._built

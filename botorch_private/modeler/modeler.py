@@ -13,11 +13,10 @@ from botorch_private.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.history import History
 from botorch_private.models.build import make_model
 from botorch_private.models.fit import fit_model
+from botorch_private.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.models.posterior import DiscretePosterior
 from botorch_private.observation import Observation
 from botorch_private.release import Release
-
-_MEMORY = 2**30
 
 
 class Modeler:
@@ -66,7 +65,7 @@ class Modeler:
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
-        max_memory: int = _MEMORY,
+        max_memory: int = DEFAULT_MEMORY,
     ) -> None:
         if not isinstance(release, Release):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
@@ -247,7 +246,7 @@ class Modeler:
             return [row for row in rest if row not in asked][:q]
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
-        posterior = self._updated(self.max_memory if again else 1)
+        posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
         acqf = DiscreteUCB(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,

@@ -13,7 +13,7 @@ from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from gpytorch import settings
 from gpytorch.constraints import GreaterThan, Interval, Positive
-from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.kernels import RBFKernel
 from gpytorch.likelihoods.noise_models import FixedGaussianNoise, HomoskedasticNoise
 from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -21,7 +21,8 @@ from scipy.optimize import minimize
 
 from botorch_private.models.exactness import why_not_exact
 from botorch_private.models.kernel import ReleasedInputKernel
-from botorch_private.models.marginal_likelihood import (
+from botorch_private.models.kernel_parts import is_plain, kernel_parts
+from botorch_private.models.log_density import (
     PRIORS,
     Array,
     Hyperparameter,
@@ -135,11 +136,10 @@ def _why_not_closed_form(model: SingleTaskGP) -> str:
 
 
 def _why_not_modules(model: Any) -> str:
-    kernel = model.covar_module
-    kernels = [kernel, kernel.base_kernel] if type(kernel) is ScaleKernel else [kernel]
-    if type(kernels[-1]) not in (RBFKernel, ReleasedInputKernel):
-        return f"an RBFKernel or a ReleasedInputKernel, got {type(kernels[-1]).__name__}"
-    if any(each.active_dims is not None or len(each.batch_shape) for each in kernels):
+    kernel = kernel_parts(model.covar_module)[-1]
+    if type(kernel) not in (RBFKernel, ReleasedInputKernel):
+        return f"an RBFKernel or a ReleasedInputKernel, got {type(kernel).__name__}"
+    if not is_plain(model.covar_module):
         return "a kernel of all coordinates without batch"
     mean = model.mean_module
     if type(mean) not in (ConstantMean, ZeroMean) or len(mean.batch_shape):
@@ -151,7 +151,7 @@ def _why_not_modules(model: Any) -> str:
             return "known noise of each observation and no other"
     elif type(noise) is not HomoskedasticNoise or likelihood.raw_noise.numel() != 1:
         return f"one noise variance of all observations, got {type(noise).__name__}"
-    if kernels[-1].lengthscale.numel() not in (1, X.shape[-1]) or len(X) != len(y):
+    if kernel.lengthscale.numel() not in (1, X.shape[-1]) or len(X) != len(y):
         return "inputs that fit the kernel and the outcomes"
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         return "finite data"

@@ -7,6 +7,8 @@ from pathlib import Path
 import psutil
 import torch
 
+DEFAULT_MEMORY = 2**30  # bytes of V that are kept where the user does not say
+NOTHING_KEPT = 1  # byte of V: everything is recomputed
 _CGROUP = Path("/sys/fs/cgroup")  # a container's limit, which the host's numbers do not show
 
 

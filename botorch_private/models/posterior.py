@@ -20,7 +20,7 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.models.exactness import why_not_exact
 from botorch_private.models.observed import Observed
-from botorch_private.models.prior import ForwardPrior, prior_of
+from botorch_private.models.prior import prior_of
 from botorch_private.models.snapshot import Snapshot
 from botorch_private.models.sweep import CandidateSweep
 
@@ -71,9 +71,7 @@ class DiscretePosterior(Model):
 
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
-        reason = why_not_exact(model)
-        if reason:
-            raise UnsupportedError(f"DiscretePosterior needs {reason}")
+        _refuse_inexact(model)
         _validate.points(candidates=candidates)
         trained = model.train_inputs[0]
         if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
@@ -87,7 +85,7 @@ class DiscretePosterior(Model):
         self.candidates = candidates
         self.max_memory = max_memory
         self._observed = Observed(model)
-        self._take_hyperparameters(model, self._observed)
+        self._take_hyperparameters(model, self._observed, Snapshot(model))
 
     # --- what it says ---
 
@@ -189,7 +187,7 @@ class DiscretePosterior(Model):
     def _in_model_units(self, X: Tensor) -> tuple[Tensor, Tensor]:
         """Joint mean and covariance at ``batch_shape x q x r`` transformed points, in float64."""
         sweep, prior = self._sweep, self.model.forward(X)
-        known = ForwardPrior(self.model).covariance64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
+        known = sweep.prior.differentiable64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
         # t x (batch q): columns of V, as for the candidates
         columns = torch.linalg.solve_triangular(sweep.factor, known, upper=False)
         mean = prior.mean.double() + (sweep.weights @ columns).reshape(X.shape[:-1])
@@ -254,9 +252,7 @@ class DiscretePosterior(Model):
         Args:
             model: As for the constructor, of the same dtype, device and number of inputs.
         """
-        reason = why_not_exact(model)
-        if reason:
-            raise UnsupportedError(f"DiscretePosterior needs {reason}")
+        _refuse_inexact(model)
         old, new = self.model.train_inputs[0], model.train_inputs[0]
         if (old.dtype, old.device) != (new.dtype, new.device):
             raise ValueError(
@@ -264,9 +260,9 @@ class DiscretePosterior(Model):
             )
         observed, snapshot = Observed(model), Snapshot(model)
         if snapshot != self._snapshot:
-            self._take_hyperparameters(model, observed)
+            self._take_hyperparameters(model, observed, snapshot)
         else:
-            self._check_width(self._Z, observed)
+            _check_width(self._Z, model)
             with torch.no_grad():
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
@@ -341,27 +337,34 @@ class DiscretePosterior(Model):
         if self._observed.stale():
             self._observed = Observed(self.model)
 
-    def _take_hyperparameters(self, model: Any, observed: Observed) -> None:
+    def _take_hyperparameters(self, model: Any, observed: Observed, snapshot: Snapshot) -> None:
         """Start from no observations, with a model's present hyperparameters."""
-        snapshot = Snapshot(model)
         with torch.no_grad():
             Z = model.transform_inputs(self.candidates).detach()
+            _check_width(Z, model)
             observed.transform_again()
-            self._check_width(Z, observed)
             self._sweep = CandidateSweep(Z, prior_of(model))
         self._Z, self._snapshot = Z, snapshot
-
-    def _check_width(self, Z: Tensor, observed: Observed) -> None:
-        width = observed.rows().X.shape[-1]
-        if Z.shape[-1] != width:
-            raise ValueError(
-                f"candidates must have {width} columns like the inputs of the model, got {Z.shape[-1]}"
-            )
 
     def _update(self) -> None:
         """Bring the sweep to the observations and hyperparameters of now."""
         with torch.no_grad():
             self._notice_new_data()
             if not self._snapshot.holds():
-                self._take_hyperparameters(self.model, self._observed)
+                self._take_hyperparameters(self.model, self._observed, Snapshot(self.model))
             self._sweep.update(self._observed.rows(), self.max_memory)
+
+
+def _refuse_inexact(model: Any) -> None:
+    reason = why_not_exact(model)
+    if reason:
+        raise UnsupportedError(f"DiscretePosterior needs {reason}")
+
+
+def _check_width(Z: Tensor, model: Any) -> None:
+    """Whether candidates fit the transformed training inputs of a model in eval mode."""
+    width = model.train_inputs[0].shape[-1]
+    if Z.shape[-1] != width:
+        raise ValueError(
+            f"candidates must have {width} columns like the inputs of the model, got {Z.shape[-1]}"
+        )

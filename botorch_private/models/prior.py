@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import torch
 from botorch.models import SingleTaskGP
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
 from botorch_private.models.kernel import ReleasedInputKernel
+from botorch_private.models.kernel_parts import is_plain, kernel_parts
 
 _FORWARD_CHUNK = 2048
 _FAST_CHUNK = 2**18  # numbers of a covariance matrix, 2 MiB: what stays in the cache between passes
@@ -31,11 +32,9 @@ class ForwardPrior:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        dtype = model.train_targets.dtype
-        self._kernel: Any = None  # in float64, of a float32 model
-        if dtype != torch.float64 and type(model).forward is SingleTaskGP.forward:
-            self._kernel = copy.deepcopy(model.covar_module).double()
-            dtype = torch.float64
+        single = model.train_targets.dtype != torch.float64
+        self._widened = single and type(model).forward is SingleTaskGP.forward
+        dtype = model.train_targets.dtype if single and not self._widened else torch.float64
         self.eps = torch.finfo(dtype).eps  # rounding of `covariance64`
         self.near = False  # whether `prepare` found all candidates near 0
 
@@ -58,9 +57,17 @@ class ForwardPrior:
 
     def covariance64(self, X: Tensor, Y: Tensor) -> Tensor:
         """Prior covariance in the best precision that the model has, as float64."""
-        if self._kernel is not None:
-            return self._kernel(X.double(), Y.double()).to_dense()
-        return self.covariance(X, Y).double()
+        return self.differentiable64(X, Y)
+
+    def differentiable64(self, X: Tensor, Y: Tensor) -> Tensor:
+        """The same by GPyTorch, with gradients in the rows."""
+        if self._widened:
+            return self._float64_kernel(X.double(), Y.double()).to_dense()
+        return ForwardPrior.covariance(self, X, Y).double()
+
+    @cached_property
+    def _float64_kernel(self) -> Any:
+        return copy.deepcopy(self._model.covar_module).double()
 
     def chunk(self, m: int) -> int:
         """How many candidates to take at once against ``m`` rows."""
@@ -80,15 +87,12 @@ class StationaryPrior(ForwardPrior):
 
     def __init__(self, model: SingleTaskGP) -> None:
         super().__init__(model)
-        self.eps = torch.finfo(torch.float64).eps
-        kernel: Any = model.covar_module
+        *scale, kernel = kernel_parts(model.covar_module)
         self._outputscale = torch.ones((), dtype=torch.float64)
-        if isinstance(kernel, ScaleKernel):
-            self._outputscale = kernel.outputscale.detach().double()
-            kernel = kernel.base_kernel
-        lengthscale, self._of_distance = _PROFILES[type(kernel)](kernel)
+        if scale:
+            self._outputscale = scale[0].outputscale.detach().double()
+        lengthscale, self._of_distance, self._shared = _PROFILES[type(kernel)](kernel)
         self._lengthscale = lengthscale.detach().double().reshape(-1)
-        self._shared = _GAUSSIAN[type(kernel)](kernel) if type(kernel) in _GAUSSIAN else None
 
     def mean(self, Z: Tensor) -> Tensor:
         """Prior mean of ``n x r`` rows, ``n`` numbers."""
@@ -159,18 +163,17 @@ def prior_of(model: Any) -> ForwardPrior:
 
 def stationary_kernel(kernel: Kernel) -> bool:
     """Whether `StationaryPrior` knows a kernel, bare or in a ``ScaleKernel``."""
-    if type(kernel) is ScaleKernel:
-        return _plain(kernel) and type(kernel.base_kernel) in _PROFILES and _plain(kernel.base_kernel)
-    return type(kernel) in _PROFILES and _plain(kernel)
-
-
-def _plain(kernel: Kernel) -> bool:
-    return kernel.active_dims is None and len(kernel.batch_shape) == 0
+    return type(kernel_parts(kernel)[-1]) in _PROFILES and is_plain(kernel)
 
 
 # --- kernels as functions of distance in length-scales, in place ---
 
-_Profile = tuple[Tensor, Callable[[Tensor], Tensor]]
+
+class _Profile(NamedTuple):
+    lengthscale: Tensor
+    of_distance: Callable[[Tensor], Tensor]
+    # where the kernel is a multiple of exp(-distance^2 / 2) except at 0: the multiple
+    shared: float | None
 
 
 def _gaussian(distance: Tensor) -> Tensor:
@@ -194,23 +197,18 @@ def _matern(nu: float, distance: Tensor) -> Tensor:
 
 
 def _of_rbf(kernel: RBFKernel) -> _Profile:
-    return kernel.lengthscale, _gaussian
+    return _Profile(kernel.lengthscale, _gaussian, 1.0)
 
 
 def _of_released(kernel: ReleasedInputKernel) -> _Profile:
     shared = kernel.shared_variance.detach().double().squeeze()
-    return kernel.smooth_lengthscale, partial(_shared_gaussian, shared)
+    return _Profile(kernel.smooth_lengthscale, partial(_shared_gaussian, shared), shared.item())
 
 
 def _of_matern(kernel: MaternKernel) -> _Profile:
-    return kernel.lengthscale, partial(_matern, kernel.nu)
+    return _Profile(kernel.lengthscale, partial(_matern, kernel.nu), None)
 
 
-# kernels that are a multiple of exp(-distance^2 / 2) except at 0, and the multiple
-_GAUSSIAN: dict[type[Kernel], Callable[[Any], float]] = {
-    RBFKernel: lambda kernel: 1.0,
-    ReleasedInputKernel: lambda kernel: kernel.shared_variance.item(),
-}
 _PROFILES: dict[type[Kernel], Callable[[Any], _Profile]] = {
     RBFKernel: _of_rbf,
     ReleasedInputKernel: _of_released,

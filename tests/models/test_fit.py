@@ -34,7 +34,8 @@ from botorch_private import (
 from botorch_private.curator.publish import publish
 from botorch_private.models import fit as fit_module
 from botorch_private.models.fit import _why_not_closed_form, fit_model, log_density
-from botorch_private.models.marginal_likelihood import LogDensity, MarginalLikelihood
+from botorch_private.models.log_density import LogDensity
+from botorch_private.models.marginal_likelihood import MarginalLikelihood
 
 properties = settings(derandomize=True, max_examples=150, deadline=None)
 few = settings(derandomize=True, max_examples=12, deadline=None)
