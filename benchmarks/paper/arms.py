@@ -21,6 +21,7 @@ from botorch_private import (
     SpectralProjection,
     ucb_beta,
 )
+from botorch_private.acquisition.ties import best_index
 
 
 class Settings(NamedTuple):
@@ -85,9 +86,7 @@ class Rule:
         mean, variance = posterior.moments()
         beta = ucb_beta(t, len(mean), self.failure_probability)
         scores = mean.add_(variance, alpha=math.sqrt(beta))
-        scores[exclude] = -math.inf
-        tied = (scores >= scores.max() - posterior.resolution).nonzero().squeeze(-1)
-        return int(tied[torch.randint(len(tied), (), generator=ties)])
+        return best_index(scores, exclude, ties, posterior.resolution)
 
 
 # delta_ucb / 2 = 0.025 as the paper states it. Its Algorithm 2 excludes nothing, although its

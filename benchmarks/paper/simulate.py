@@ -19,7 +19,7 @@ from problems import Problem
 from streams import stream
 from torch import Tensor
 
-from botorch_private import DiscretePosterior, ReleasedInputKernel
+from botorch_private import DiscretePosterior, History, ReleasedInputKernel
 
 
 class Row(NamedTuple):
@@ -131,8 +131,11 @@ def _regrets(
     problem: Problem, outcomes: Tensor, asked: list[int]
 ) -> tuple[list[float], list[float], list[int]]:
     """Simple and cumulative regret and rank after each question."""
-    gaps = (outcomes.max() - outcomes[asked]) / problem.sigma_y
-    best = outcomes[asked].cummax(dim=0).values
+    history = History(zip(asked, outcomes[asked].tolist(), strict=True))
+    optimum, sigma_y = float(outcomes.max()), problem.sigma_y
+    simple = history.simple_regret(optimum) / sigma_y
+    cumulative = history.cumulative_regret(optimum) / sigma_y
+    best = history.values.cummax(dim=0).values
     ordered = outcomes.sort().values
     better = len(outcomes) - torch.searchsorted(ordered, best, right=True)
-    return gaps.cummin(dim=0).values.tolist(), gaps.cumsum(dim=0).tolist(), better.tolist()
+    return simple.tolist(), cumulative.tolist(), better.tolist()

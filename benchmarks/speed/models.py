@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from arm import Arm
 from botorch.models import SingleTaskGP
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
@@ -43,3 +44,15 @@ def isotropic_model(X: Tensor, values: list[float]) -> SingleTaskGP:
 def default_model(X: Tensor, values: list[float]) -> SingleTaskGP:
     """BoTorch's default: a length-scale for each feature."""
     return SingleTaskGP(X, column(values, X))
+
+
+class NewModel(Arm):
+    """Fixed hyperparameters, and a new model for each question."""
+
+    def __init__(self, Z, indices, values, lengthscale) -> None:
+        super().__init__(Z, indices, values, lengthscale)
+        self.candidates = torch.from_numpy(Z)
+
+    def model(self) -> SingleTaskGP:
+        """Model of what was measured so far."""
+        return fixed_model(self.candidates[self.asked], self.values, self.lengthscale)

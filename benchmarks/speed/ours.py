@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from arm import Arm
 from botorch.models import SingleTaskGP
-from models import fixed_model, isotropic_model
+from models import NewModel, fixed_model, isotropic_model
 from problem import KAPPA
 
 from botorch_private import DiscretePosterior, DiscreteUCB, fit_model
@@ -35,16 +35,8 @@ class Standing(Arm):
         self.posterior.append(index, value)
 
 
-class DropIn(Arm):
-    """Fixed hyperparameters: a new model for each question, as in a BoTorch loop."""
-
-    def __init__(self, Z, indices, values, lengthscale) -> None:
-        super().__init__(Z, indices, values, lengthscale)
-        self.candidates = torch.from_numpy(Z)
-
-    def model(self) -> SingleTaskGP:
-        """Model of what was measured so far."""
-        return fixed_model(self.candidates[self.asked], self.values, self.lengthscale)
+class DropIn(NewModel):
+    """A new `DiscreteUCB` of a new model for each question, as in a BoTorch loop."""
 
     def ask(self, q: int) -> list[int]:
         """Best upper confidence bounds of a new model."""

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import torch
-from arm import Arm
 from botorch.acquisition import UpperConfidenceBound
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf_discrete
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from models import default_model, fixed_model, isotropic_model
+from models import NewModel, default_model, isotropic_model
 from problem import KAPPA
 
 
-class Fixed(Arm):
+class Fixed(NewModel):
     """Fixed hyperparameters."""
-
-    def __init__(self, Z, indices, values, lengthscale) -> None:
-        super().__init__(Z, indices, values, lengthscale)
-        self.choices = torch.from_numpy(Z)
-
-    def model(self) -> SingleTaskGP:
-        """Model of what was measured so far."""
-        return fixed_model(self.choices[self.asked], self.values, self.lengthscale)
 
     def ask(self, q: int) -> list[int]:
         """A new model for each question. BoTorch returns a point: its row has to be searched for."""
         point, _ = optimize_acqf_discrete(
             UpperConfidenceBound(self.model(), beta=KAPPA**2),
             q=1,
-            choices=self.choices,
-            X_avoid=self.choices[self.asked],
+            choices=self.candidates,
+            X_avoid=self.candidates[self.asked],
         )
-        return [int((self.choices == point).all(dim=1).nonzero()[0])]
+        return [int((self.candidates == point).all(dim=1).nonzero()[0])]
 
 
 class RefitIsotropic(Fixed):
@@ -40,7 +30,7 @@ class RefitIsotropic(Fixed):
 
     def model(self) -> SingleTaskGP:
         """Fitted by BoTorch."""
-        model = isotropic_model(self.choices[self.asked], self.values)
+        model = isotropic_model(self.candidates[self.asked], self.values)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model
 
@@ -50,6 +40,6 @@ class RefitDefault(Fixed):
 
     def model(self) -> SingleTaskGP:
         """Fitted by BoTorch."""
-        model = default_model(self.choices[self.asked], self.values)
+        model = default_model(self.candidates[self.asked], self.values)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model

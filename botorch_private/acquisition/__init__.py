@@ -1,6 +1,7 @@
 """Acquisition: a posterior in, the next row index out."""
 
-from botorch_private.acquisition.discrete_ucb import DiscreteUCB, TiedScoresWarning
+from botorch_private.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.acquisition.schedule import ucb_beta
+from botorch_private.acquisition.ties import TiedScoresWarning
 
 __all__ = ["DiscreteUCB", "TiedScoresWarning", "ucb_beta"]

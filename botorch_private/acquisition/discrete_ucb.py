@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,17 +18,13 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.acquisition.schedule import ucb_beta
+from botorch_private.acquisition.ties import best_index
 from botorch_private.models.exactness import why_not_exact
 from botorch_private.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.models.posterior import DiscretePosterior
 
 _CHUNK = 2048
 _LEAST_VARIANCE = 1e-12  # as BoTorch's analytic acquisition functions
-_TIE_ULPS = 64
-
-
-class TiedScoresWarning(UserWarning):
-    """Several candidates have the best score, so that the model does not tell them apart."""
 
 
 class DiscreteUCB(AnalyticAcquisitionFunction):
@@ -234,7 +229,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             while True:
                 scores = self._scores(posterior)
                 resolution = 0.0 if posterior is None else posterior.resolution
-                chosen.append(_best(scores, [*closed, *chosen], generator, resolution))
+                chosen.append(best_index(scores, [*closed, *chosen], generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)
                 if posterior is not None and len(chosen) == 1:
@@ -292,29 +287,3 @@ def _hallucinate(model: Any, X: Tensor) -> Model:
 
 def _is_scalar(value: Any) -> bool:
     return getattr(value, "ndim", 1) == 0
-
-
-def _best(
-    scores: Tensor,
-    closed: Iterable[int],
-    generator: torch.Generator | None,
-    resolution: float = 0.0,
-) -> int:
-    """Index of the best open score; scores within rounding of it are ties. Overwrites closed ones."""
-    scores[list(closed)] = -math.inf
-    best, index = scores.max(dim=0)
-    tolerance = max(resolution, _TIE_ULPS * torch.finfo(scores.dtype).eps * abs(float(best)))
-    close = scores >= best - tolerance
-    if int(close.sum()) == 1:
-        return int(index)
-    tied = close.nonzero().squeeze(-1)
-    if generator is not None:
-        return int(tied[torch.randint(len(tied), (), generator=generator)])
-    warnings.warn(
-        f"{len(tied)} candidates tie for the best score, the lowest index {int(tied[0])} is taken: "
-        f"pass generator= to choose among them at random, and check the model if it should tell "
-        f"them apart",
-        TiedScoresWarning,
-        stacklevel=3,
-    )
-    return int(tied[0])
