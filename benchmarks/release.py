@@ -13,11 +13,11 @@ import json
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from speed.measure import cpu_seconds, forget_peak, memory
 
 from botorch_private import Curator, NoisyProjection, PrivateProjectionTransform, PublicScaling
 from botorch_private.curator import publish
@@ -59,18 +59,7 @@ def table(n: int) -> torch.Tensor:
 
 def seconds(work, runs: int) -> float:
     """Median CPU time of ``work``, in seconds."""
-    times = []
-    for _ in range(runs):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
-
-
-def memory(field: str) -> int:
-    """A field of Linux's /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+    return statistics.median(cpu_seconds(work) for _ in range(runs))
 
 
 def measure_release(name: str, n: int) -> None:
@@ -79,10 +68,8 @@ def measure_release(name: str, n: int) -> None:
     RELEASES[name](table(100))  # imports and caches
     before = memory("VmRSS")
     records = table(n)
-    Path("/proc/self/clear_refs").write_text("5")  # forget earlier peaks
-    start = time.process_time()
-    RELEASES[name](records)
-    elapsed = time.process_time() - start
+    forget_peak()
+    elapsed = cpu_seconds(lambda: RELEASES[name](records))
     peak = memory("VmHWM") - before
     print(json.dumps({"seconds": elapsed, "memory": peak / records.nbytes}))
 

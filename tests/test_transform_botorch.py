@@ -20,6 +20,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch.testing import assert_close
 
 from botorch_private import (
+    DiscretePosterior,
     DiscreteUCB,
     NoisyProjection,
     NotDifferentiallyPrivate,
@@ -451,10 +452,32 @@ def test_state_dict_of_a_fitted_model_holds_no_raw_value(transform, records, out
 @pytest.mark.parametrize("save", [saved, pickle.dumps], ids=["torch.save", "pickle"])
 def test_saving_a_model_that_holds_raw_records_is_refused(save, rotated, records, outcomes):
     private, _, _ = twins(rotated, records, outcomes[:, :1])
-    holders = [private, ModelListGP(private), DiscreteUCB(private, candidates=records, t=1)]
+    posterior = DiscretePosterior(private, records)
+    holders = [
+        private,
+        ModelListGP(private),
+        DiscreteUCB(private, candidates=records, t=1),
+        posterior,
+        posterior.hallucinate([3]),
+        DiscreteUCB(posterior, None, t=1),
+    ]
     for holder in holders:
         with pytest.raises(pickle.PicklingError, match="holds raw records and is not pickled"):
             save(holder)
+
+
+@pytest.mark.parametrize("save", [torch.save, pickle.dump], ids=["torch.save", "pickle"])
+def test_a_refused_posterior_has_written_no_raw_value_by_then(save, rotated, records, outcomes):
+    private, _, _ = twins(rotated, records, outcomes[:, :1])
+    posterior = DiscretePosterior(private, records)
+    posterior.append(3, 1.0)
+    for holder in (posterior, posterior.hallucinate([5]), DiscreteUCB(posterior, None, t=1)):
+        file = io.BytesIO()
+        with pytest.raises(pickle.PicklingError):
+            save(holder, file)
+        assert not any(pattern in file.getvalue() for pattern in bytes_of(records))
+        assert not any(f"{value:.4f}" in repr(holder) for value in records.flatten().tolist())
+    assert not posterior.state_dict().keys() - private.state_dict(prefix="model.").keys()
 
 
 def test_a_saved_model_of_the_modeler_holds_no_raw_value(transform, scaling, records, tmp_path):
