@@ -10,16 +10,15 @@ import torch
 from botorch.acquisition.objective import PosteriorTransform
 from botorch.exceptions import UnsupportedError
 from botorch.models.model import Model
-from botorch.models.transforms.outcome import Standardize
 from botorch.posteriors import GPyTorchPosterior, Posterior
 from gpytorch.distributions import MultivariateNormal
 from linear_operator import to_linear_operator
-from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.models.exactness import why_not_exact
 from botorch_private.models.observed import Observed
+from botorch_private.models.outcome_units import outcome_moments, outcome_scale
 from botorch_private.models.prior import prior_of
 from botorch_private.models.snapshot import Snapshot
 from botorch_private.models.sweep import CandidateSweep
@@ -119,14 +118,12 @@ class DiscretePosterior(Model):
     def resolution(self) -> float:
         """Difference below which two scores are equal to rounding, in outcome units.
 
-        1e-10 prior standard deviations in float64, 1e-5 in float32.
+        1e-10 prior standard deviations in float64, 1e-5 in float32; in the model's units for outcome
+        transforms other than `Standardize`.
         """
         self._update()
-        deviation = self._sweep.prior_deviation
-        transform = getattr(self.model, "outcome_transform", None)
-        if type(transform) is Standardize:
-            deviation *= float(transform.stdvs)
-        return deviation * (1e-10 if self.candidates.dtype == torch.float64 else 1e-5)
+        rounding = 1e-10 if self.candidates.dtype == torch.float64 else 1e-5
+        return rounding * self._sweep.prior_deviation * outcome_scale(self.model)
 
     @property
     def memory(self) -> int:
@@ -136,17 +133,8 @@ class DiscretePosterior(Model):
     def moments(self) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of each candidate, two fresh vectors of ``n`` numbers."""
         self._update()
-        mean, variance = self._sweep.mean, self._sweep.variance.clamp_min(0)
-        transform = getattr(self.model, "outcome_transform", None)
-        if transform is None:
-            return mean.clone(), variance
-        if type(transform) is Standardize:
-            scale = transform.stdvs.to(mean).squeeze()
-            return mean * scale + transform.means.to(mean).squeeze(), variance.mul_(scale.square())
-        with torch.no_grad():
-            normal = MultivariateNormal(mean.unsqueeze(-1), DiagLinearOperator(variance.unsqueeze(-1)))
-            raw = transform.untransform_posterior(GPyTorchPosterior(normal), X=self.candidates)
-            return raw.mean.reshape(-1), raw.variance.reshape(-1)
+        variance = self._sweep.variance.clamp_min(0)
+        return outcome_moments(self.model, self._sweep.mean, variance, self.candidates)
 
     def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -292,8 +280,8 @@ class DiscretePosterior(Model):
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
         """Copy that counts candidates as observed with their posterior mean.
 
-        The mean stays as it is and the variance shrinks: how GP-BUCB (Desautels et al. 2014) treats
-        pending queries. O(n (r + t)) for each; the copy shares ``V``.
+        The mean stays as it is, in the model's units, and the variance shrinks: how GP-BUCB (Desautels
+        et al. 2014) treats pending queries. O(n (r + t)) for each; the copy shares ``V``.
 
         Args:
             indices: Candidates in 0..n-1 that were asked and not answered yet.
