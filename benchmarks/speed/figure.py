@@ -41,7 +41,8 @@ def draw(results: Results, path: Path) -> None:
         curves.set(xscale="log", yscale="log", ylabel="CPU ms a round")
         _ticks(curves)
         curves.grid(visible=True, which="major", alpha=0.3)
-        curves.legend(frameon=False)
+        curves.margins(y=0.2)  # room for the legend
+        curves.legend(frameon=False, loc="upper left")
     _bars(axes[1, 1], results.fixed)
     axes[1, 1].set(title=f"Search with n = {sizes.n:,}, T = {sizes.rounds}")
     figure.savefig(path, dpi=130)

@@ -228,7 +228,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         try:
             while True:
                 scores = self._scores(posterior)
-                resolution = 0.0 if posterior is None else posterior.resolution
+                resolution = 0.0 if posterior is None else posterior.resolution_of_moments
                 chosen.append(best_index(scores, [*closed, *chosen], generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)

@@ -122,6 +122,11 @@ class DiscretePosterior(Model):
         transforms other than `Standardize`.
         """
         self._update()
+        return self.resolution_of_moments
+
+    @property
+    def resolution_of_moments(self) -> float:
+        """The same for the moments that were read last, without looking for changes since."""
         rounding = 1e-10 if self.candidates.dtype == torch.float64 else 1e-5
         return rounding * self._sweep.prior_deviation * outcome_scale(self.model)
 
@@ -301,8 +306,10 @@ class DiscretePosterior(Model):
         return twin
 
     def assume(self, rows: list[int]) -> None:
-        """Count candidates as observed with their posterior mean, in place: for copies."""
-        self._update()
+        """Count candidates as observed with their posterior mean, in place: for copies.
+
+        The mean is that of the last access: changes since are not looked for again.
+        """
         self._observed.assume(self.candidates[rows], self._sweep.mean[rows].double().tolist())
 
     # --- how ---
