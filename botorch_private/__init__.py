@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.curator import BudgetError, Curator
+    from botorch_private.denoised_release import DenoisedRelease
     from botorch_private.guarantee import PrivacyGuarantee, compose
     from botorch_private.history import History
     from botorch_private.loop import run
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BudgetError",
     "Curator",
+    "DenoisedRelease",
     "DiscretePosterior",
     "DiscreteUCB",
     "History",
@@ -56,6 +58,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BudgetError": "curator",
     "Curator": "curator",
+    "DenoisedRelease": "denoised_release",
     "DiscretePosterior": "models",
     "DiscreteUCB": "acquisition",
     "History": "history",

@@ -34,7 +34,8 @@ class Release:
         candidates: ``n x r`` float64 released rows, in a random order that only the curator knows.
         guarantee: What is promised about them.
         noise_variance: Variance of the noise along each direction that carries it, in squared
-            units; public, and the modeler's kernel uses it.
+            units; public, and the modeler's kernel uses it. One number; a `DenoisedRelease` has one
+            for each column.
         noise_dim: Number of directions that carry noise.
         isotropic: Whether a kernel on the rows must have one length-scale, because they were
             rotated or projected.
@@ -48,7 +49,7 @@ class Release:
 
     candidates: Tensor
     guarantee: PrivacyGuarantee
-    noise_variance: float
+    noise_variance: float | tuple[float, ...]
     noise_dim: int
     isotropic: bool
 
@@ -68,6 +69,7 @@ class Release:
         noisy = float((self.candidates - self.candidates.mean(dim=0)).square().sum(dim=1).mean())
         if noisy == 0:
             return 1.0
+        assert not isinstance(self.noise_variance, tuple)
         # Where noise drowns the inputs the difference is unreliable: a share of the total is kept.
         return math.sqrt(max(noisy - self.noise_dim * self.noise_variance, _LEAST_SHARE * noisy))
 
@@ -139,7 +141,7 @@ class Release:
         n, r = self.candidates.shape
         g = self.guarantee
         return (
-            f"Release(n={n}, projection_dim={r}, epsilon={round_up(g.epsilon)}, "
+            f"{type(self).__name__}(n={n}, projection_dim={r}, epsilon={round_up(g.epsilon)}, "
             f"delta={round_up(g.delta, 2)}, "
             f"holds={g.holds})"
         )

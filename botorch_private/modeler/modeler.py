@@ -10,6 +10,7 @@ from botorch.models import SingleTaskGP
 
 from botorch_private import _validate
 from botorch_private.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.denoised_release import DenoisedRelease
 from botorch_private.history import History
 from botorch_private.models.build import make_model
 from botorch_private.models.fit import fit_model
@@ -36,7 +37,13 @@ class Modeler:
         refit_every: Hyperparameters are refitted after so many observations; between refits the
             latest ones are kept.
         noise_aware: Whether the kernel accounts for the noise of the release.
+        denoise: Whether to work on the rows of `DenoisedRelease`. It pays where noise is as wide as the
+            data, or where features are many and related.
         beta: Overrides the schedule by a number >= 0.
+        beta_scale: Factor of the schedule, > 0, as in `DiscreteUCB`: less than 1 explores less than the
+            theory asks for.
+        outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
+            `make_model`. None: BoTorch's prior, which expects almost none.
         history: Observations to resume from: a `History`, or pairs of row and value.
         generator: Makes the initial rows and ties reproducible. None: random.
         device: Where models live; None: the CPU.
@@ -60,7 +67,10 @@ class Modeler:
         n_initial: int = 5,
         refit_every: int = 1,
         noise_aware: bool = True,
+        denoise: bool = False,
         beta: float | None = None,
+        beta_scale: float = 1.0,
+        outcome_noise: float | None = None,
         history: History | Iterable[tuple[int, float]] = (),
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
@@ -73,6 +83,9 @@ class Modeler:
         _validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             _validate.non_negative(beta=beta)
+        _validate.positive(beta_scale=beta_scale)
+        if outcome_noise is not None:
+            _validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         self.release = release
@@ -80,7 +93,8 @@ class Modeler:
         self.n_initial = min(n_initial, len(release.candidates))
         self.refit_every = refit_every
         self.noise_aware = noise_aware
-        self.beta = beta
+        self.beta, self.beta_scale = beta, beta_scale
+        self.outcome_noise = outcome_noise
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
         _validate.generator(generator=generator)
         if generator is None:
@@ -88,7 +102,8 @@ class Modeler:
             generator.seed()
         self._seed = int(torch.randint(2**62, (), generator=generator))
         self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
-        self._candidates = release.candidates.to(device=device, dtype=dtype)
+        self._inputs = DenoisedRelease.of(release) if denoise else release
+        self._candidates = self._inputs.candidates.to(device=device, dtype=dtype)
         self._told: dict[int, float] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
@@ -225,10 +240,11 @@ class Modeler:
     def _make(self, told: list[tuple[int, float]]) -> SingleTaskGP:
         indices, values = zip(*told, strict=True) if told else ((), ())
         return make_model(
-            self.release,
+            self._inputs,
             indices,
             values,
             noise_aware=self.noise_aware,
+            outcome_noise=self.outcome_noise,
             device=self.device,
             dtype=self.dtype,
         )
@@ -253,6 +269,7 @@ class Modeler:
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
+            beta_scale=self.beta_scale,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 

@@ -30,15 +30,16 @@ def make_model(
     *,
     noise_aware: bool = True,
     ard: bool = False,
+    outcome_noise: float | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> SingleTaskGP:
     """Build an exact GP on measured rows of a release.
 
     Outcomes are standardized. Priors, in standardized units: observation noise variance
-    ``LogNormal(-4, 1)``, at least 1e-4 (BoTorch's default prior); output scale
-    ``Gamma(2, 2)``; length-scale as in `ReleasedInputKernel.of`. Fit it with BoTorch's
-    `fit_gpytorch_mll`.
+    ``LogNormal(-4, 1)``, at least 1e-4 (BoTorch's default prior: next to no noise), or
+    ``LogNormal(log(outcome_noise), 1)``; output scale ``Gamma(2, 2)``; length-scale as in
+    `ReleasedInputKernel.of`. Fit it with `fit_model` or BoTorch's `fit_gpytorch_mll`.
 
     Args:
         release: What the curator released.
@@ -47,6 +48,9 @@ def make_model(
         noise_aware: Whether the kernel accounts for the noise of the release. False gives the plain
             RBF kernel on released rows, as in the paper.
         ard: One length-scale per coordinate; only for a release without rotation or projection.
+        outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1): the
+            median of the noise variance's prior. Say it where outcomes are those of people or of
+            markets; BoTorch's default would take their scatter for structure. None: that default.
         device: Where the model lives; None: the CPU.
         dtype: torch.float64, or torch.float32 for speed on a GPU.
 
@@ -81,14 +85,19 @@ def make_model(
             release.candidates[rows].to(device=device, dtype=dtype),
             outcomes.unsqueeze(-1).to(device=device, dtype=dtype),
             covar_module=scaled_kernel,
-            likelihood=_likelihood(),
+            likelihood=_likelihood(outcome_noise),
             outcome_transform=Standardize(m=1),
         )
 
 
-def _likelihood() -> GaussianLikelihood:
-    prior = LogNormalPrior(loc=-4.0, scale=1.0)
+def _likelihood(outcome_noise: float | None) -> GaussianLikelihood:
+    if outcome_noise is None:
+        location, start = -4.0, math.exp(-5.0)
+    else:
+        _validate.probability(outcome_noise=outcome_noise)
+        location = math.log(outcome_noise)
+        start = max(math.exp(location - 1), 2 * _LEAST_NOISE)  # the mode, as in the default
     return GaussianLikelihood(
-        noise_prior=prior,
-        noise_constraint=GreaterThan(_LEAST_NOISE, initial_value=math.exp(-5.0)),
+        noise_prior=LogNormalPrior(loc=location, scale=1.0),
+        noise_constraint=GreaterThan(_LEAST_NOISE, initial_value=start),
     )

@@ -151,7 +151,8 @@ def _why_not_modules(model: Any) -> str:
             return "known noise of each observation and no other"
     elif type(noise) is not HomoskedasticNoise or likelihood.raw_noise.numel() != 1:
         return f"one noise variance of all observations, got {type(noise).__name__}"
-    if kernel.lengthscale.numel() not in (1, X.shape[-1]) or len(X) != len(y):
+    widths = {kernel.lengthscale.numel(), getattr(kernel, "noise_variance", kernel.lengthscale).numel()}
+    if not widths <= {1, X.shape[-1]} or len(X) != len(y):
         return "inputs that fit the kernel and the outcomes"
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         return "finite data"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -36,9 +37,10 @@ class ReleasedInputKernel(Kernel):
     it in a ``ScaleKernel`` to learn one.
 
     Args:
-        noise_variance: ``s2 >= 0``, in squared units of the inputs; 0 gives the RBF kernel.
-        noise_dim: ``k``, the number of coordinates that carry noise. None: one per length-scale for
-            ARD; required otherwise when ``noise_variance > 0``.
+        noise_variance: ``s2 >= 0``, in squared units of the inputs; 0 gives the RBF kernel. A sequence:
+            one for each coordinate, as a `DenoisedRelease` has them.
+        noise_dim: ``k``, the number of coordinates that carry noise. None: all of them, for ARD or for
+            a sequence of variances; required otherwise when ``noise_variance > 0``.
         ard_num_dims: Number of length-scales; None: one for all coordinates.
         lengthscale_prior: Prior of the length-scale, in units of the inputs.
         **kwargs: As for `gpytorch.kernels.Kernel`.
@@ -49,27 +51,35 @@ class ReleasedInputKernel(Kernel):
 
     def __init__(
         self,
-        noise_variance: float,
+        noise_variance: float | Sequence[float],
         noise_dim: int | None = None,
         ard_num_dims: int | None = None,
         lengthscale_prior: Prior | None = None,
         **kwargs: Any,
     ) -> None:
-        _validate.non_negative(noise_variance=noise_variance)
+        variance = _variances(noise_variance)
+        coordinates = None if _is_number(noise_variance) else len(variance)
         if ard_num_dims is not None:
             _validate.count(ard_num_dims=ard_num_dims)
-            if noise_dim not in (None, ard_num_dims):
+            if coordinates not in (None, ard_num_dims):
                 raise ValueError(
-                    f"noise_dim must equal ard_num_dims={ard_num_dims} with ARD length-scales (noise "
-                    f"then lives in every coordinate), got {noise_dim}"
+                    f"noise_variance must be one number, or ard_num_dims={ard_num_dims} numbers, got "
+                    f"{coordinates} numbers"
                 )
-        elif noise_variance > 0:
+            coordinates = int(ard_num_dims)
+        if coordinates is not None:
+            if noise_dim not in (None, coordinates):
+                name = "ard_num_dims=" if ard_num_dims is not None else ""
+                raise ValueError(
+                    f"noise_dim must equal {name}{coordinates} (noise lives in every coordinate with ARD "
+                    f"length-scales, or with a noise_variance for each), got {noise_dim}"
+                )
+        elif float(variance) > 0:
             _validate.count(noise_dim=noise_dim)
         super().__init__(ard_num_dims=ard_num_dims, lengthscale_prior=lengthscale_prior, **kwargs)
         self.noise_dim = noise_dim
         # GPyTorch indexes the buffers of a batch of kernels like its length-scales.
-        shape = (*self.batch_shape, 1, 1)
-        variance = torch.full(shape, float(noise_variance), dtype=torch.float64)
+        variance = variance.expand(*self.batch_shape, 1, len(variance)).clone()
         self.register_buffer("noise_variance", variance)
 
     @classmethod
@@ -125,7 +135,7 @@ class ReleasedInputKernel(Kernel):
 
     @property
     def smooth_lengthscale(self) -> Tensor:
-        """Length-scale between noisy rows, ``sqrt(l^2 + 2 s2)``, shaped as the length-scale."""
+        """Length-scales between noisy rows, ``sqrt(l^2 + 2 s2)``: one, or one for each coordinate."""
         return (self.lengthscale.square() + 2 * self.noise_variance.to(self.lengthscale)).sqrt()
 
     @property
@@ -133,6 +143,22 @@ class ReleasedInputKernel(Kernel):
         """Share of the variance that neighbours can have in common, ``batch_shape x 1 x 1``."""
         squared = self.lengthscale.square()
         shrink = squared / (squared + 2 * self.noise_variance.to(squared))
-        if self.ard_num_dims is None:
+        if shrink.shape[-1] == 1:
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
+
+
+def _variances(noise_variance: float | Sequence[float]) -> Tensor:
+    """One variance, or one for each coordinate, as a float64 vector."""
+    if _is_number(noise_variance):
+        _validate.non_negative(noise_variance=noise_variance)
+        return torch.tensor([float(noise_variance)], dtype=torch.float64)  # type: ignore[arg-type]
+    variances = _validate.vector(noise_variance=noise_variance)
+    for position, each in enumerate(variances.tolist()):
+        _validate.non_negative(**{f"noise_variance[{position}]": each})
+    return variances
+
+
+def _is_number(value: object) -> bool:
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    return not several and getattr(value, "ndim", 0) == 0

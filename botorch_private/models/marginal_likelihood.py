@@ -47,9 +47,10 @@ class MarginalLikelihood:
     Args:
         Z: Rows, ``t x r``.
         y: Outcomes, ``t`` numbers.
-        noise_variance: ``s2 >= 0`` of each noisy coordinate, in squared units of the rows.
-        noise_dim: Number of noisy coordinates. None: one length-scale per coordinate (ARD), and
-            noise in each.
+        noise_variance: ``s2 >= 0`` of each noisy coordinate, in squared units of the rows: one number,
+            or with ``noise_dim=None`` one for each coordinate.
+        noise_dim: Number of noisy coordinates. None: coordinates are told apart, by a length-scale
+            each (ARD), by a noise variance each, or both, and there is noise in each.
         mean: Prior mean. None: at each evaluation the best one, ``1' A^-1 y / 1' A^-1 1``.
     """
 
@@ -58,7 +59,7 @@ class MarginalLikelihood:
         Z: Array,
         y: Array,
         *,
-        noise_variance: float = 0.0,
+        noise_variance: float | Array = 0.0,
         noise_dim: int | None = 0,
         mean: float | None = None,
     ) -> None:
@@ -125,10 +126,13 @@ class MarginalLikelihood:
         else:
             weights *= distances
             by_distance = weights.sum()
+        by_lengthscale = (by_shared + squared * by_distance) / smooth / 2
+        if len(lengthscale) == 1:
+            by_lengthscale = by_lengthscale.sum(keepdims=True)  # one for all coordinates
         return Evaluation(
             value,
             self._origin + float(mean),
-            lengthscale=(by_shared + squared * by_distance) / smooth / 2,
+            lengthscale=by_lengthscale,
             outputscale=np.array([by_covariance - by_noise]) / 2,
             noise=np.array([by_noise]) / 2,
         )

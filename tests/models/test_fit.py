@@ -46,6 +46,8 @@ KERNELS = {
     "released": lambda d, **kwargs: ReleasedInputKernel(0.15, noise_dim=5, **kwargs),
     "released, ARD": lambda d, **kwargs: ReleasedInputKernel(0.15, ard_num_dims=d, **kwargs),
     "released without noise": lambda d, **kwargs: ReleasedInputKernel(0.0, **kwargs),
+    "denoised": lambda d, **kwargs: ReleasedInputKernel([0.05 * (i + 1) for i in range(d)], **kwargs),
+    "denoised, ARD": lambda d, **kwargs: ReleasedInputKernel([0.2] * d, ard_num_dims=d, **kwargs),
 }
 PRIORS = {
     "none": lambda: None,

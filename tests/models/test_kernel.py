@@ -339,6 +339,21 @@ def test_state_dict_round_trip_keeps_the_lengthscale_and_the_noise():
     assert set(donor.state_dict()) >= {"raw_lengthscale", "noise_variance"}
 
 
+def test_a_variance_for_each_coordinate_equals_the_closed_form():
+    x1, x2 = normal(6, 3, seed=1), normal(5, 3, seed=2)
+    x2[1] = x1[4]
+    variances = [0.0, 0.4, 3.0]
+    expected = torch.ones(6, 5, dtype=torch.float64)
+    for m, variance in enumerate(variances):
+        expected *= by_hand(x1[:, [m]], x2[:, [m]], [0.7], variance)
+    for sequence in (variances, tuple(variances), torch.tensor(variances, dtype=torch.float64)):
+        assert_close(
+            kernel(sequence, lengthscale=0.7)(x1, x2).to_dense(), expected, rtol=1e-12, atol=1e-14
+        )
+    same = kernel([0.3] * 3, lengthscale=0.7)(x1, x2).to_dense()
+    assert_close(same, kernel(0.3, 3, lengthscale=0.7)(x1, x2).to_dense(), rtol=1e-12, atol=0)
+
+
 def test_kernel_composes_with_a_scale_and_priors():
     built = ScaleKernel(
         ReleasedInputKernel(0.5, 3, lengthscale_prior=GammaPrior(3.0, 6.0)),
@@ -363,6 +378,13 @@ def test_kernel_composes_with_a_scale_and_priors():
             {"noise_variance": 1.0, "noise_dim": 2, "ard_num_dims": 3},
             "noise_dim must equal ard_num_dims=3",
         ),
+        ({"noise_variance": [1.0, 2.0], "noise_dim": 3}, "noise_dim must equal 2"),
+        (
+            {"noise_variance": [1.0, 2.0], "ard_num_dims": 3},
+            "noise_variance must be one number, or ard_num_dims=3 numbers, got 2 numbers",
+        ),
+        ({"noise_variance": [1.0, -2.0]}, r"noise_variance\[1\] must be a finite number >= 0, got -2.0"),
+        ({"noise_variance": "1"}, "noise_variance must be a finite number >= 0, got '1'"),
     ],
 )
 def test_bad_settings_are_refused(arguments, message):

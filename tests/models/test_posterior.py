@@ -234,6 +234,7 @@ KERNELS = {
     "released without noise": lambda: ReleasedInputKernel(0.0),
     "released": lambda: ReleasedInputKernel(0.04, noise_dim=3),
     "released ARD": lambda: ReleasedInputKernel(0.04, ard_num_dims=3),
+    "denoised": lambda: ReleasedInputKernel([0.0, 0.04, 0.3]),
     "linear": LinearKernel,
     "periodic": lambda: PeriodicKernel(ard_num_dims=3),
     "rational quadratic": RQKernel,
