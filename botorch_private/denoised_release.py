@@ -81,7 +81,7 @@ class DenoisedRelease(Release):
 
     @cached_property
     def spread(self) -> float:
-        """Root mean square distance of the inputs from their mean: of the estimates, and what is left."""
+        """Root mean square distance of the inputs from their mean: estimated, and what is left."""
         assert isinstance(self.noise_variance, tuple)
         squared = self.candidates.square().sum(dim=1).mean() + sum(self.noise_variance)
         return math.sqrt(float(squared)) or 1.0

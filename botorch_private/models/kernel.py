@@ -71,8 +71,8 @@ class ReleasedInputKernel(Kernel):
             if noise_dim not in (None, coordinates):
                 name = "ard_num_dims=" if ard_num_dims is not None else ""
                 raise ValueError(
-                    f"noise_dim must equal {name}{coordinates} (noise lives in every coordinate with ARD "
-                    f"length-scales, or with a noise_variance for each), got {noise_dim}"
+                    f"noise_dim must equal {name}{coordinates} (with ARD length-scales, or with a "
+                    f"noise_variance for each, noise lives in every coordinate), got {noise_dim}"
                 )
         elif float(variance) > 0:
             _validate.count(noise_dim=noise_dim)

@@ -157,7 +157,10 @@ def test_scores_do_not_depend_on_the_chunks(build, weights):
 def test_beta_is_that_of_the_round_in_float64():
     assert ucb(single(), t=7).beta == ucb_beta(7, 40, 0.025)
     assert ucb(single(), t=7, failure_probability=0.1).beta == ucb_beta(7, 40, 0.1)
-    assert ucb(single(), beta=0.1).beta == 0.1
+    assert ucb(single(), t=7, beta_scale=0.2).beta == pytest.approx(
+        ucb_beta(7, 40, 0.025) / 5, rel=1e-15
+    )
+    assert ucb(single(), beta=0.1).beta == ucb(single(), beta=0.1, beta_scale=0.2).beta == 0.1
     mean = single().posterior(X).mean.squeeze(-1)
     assert_close(ucb(single(), beta=0).scores(), mean.detach(), rtol=1e-12, atol=1e-12)
 
@@ -498,6 +501,7 @@ def with_nan():
         ({"t": 1.5}, r"t must be an integer >= 1, got 1\.5"),
         ({"failure_probability": 0.0}, r"failure_probability must be a number in \(0, 1\)"),
         ({"beta": -1.0}, r"beta must be a finite number >= 0, got -1\.0"),
+        ({"beta_scale": 0.0}, r"beta_scale must be a finite number > 0, got 0\.0"),
         ({"beta": math.nan}, "beta must be a finite number >= 0, got nan"),
         ({"chunk_size": 0}, "chunk_size must be an integer >= 1, got 0"),
         ({"candidates": with_nan()}, "candidates must be finite, got NaN in row 33, column 1"),

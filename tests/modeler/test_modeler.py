@@ -433,6 +433,15 @@ def test_a_given_beta_replaces_the_schedule(monkeypatch, fits):
     # rounds are counted from 1 after the initial design
     by_hand = [2 * math.log(N * t**2 * math.pi**2 / (6 * 0.1)) for t in (1, 2)]
     assert [acqf.beta for acqf in seen] == pytest.approx(by_hand, rel=1e-14)
+    seen.clear()
+    go_on(Modeler(RELEASE, failure_probability=0.1, beta_scale=0.2, generator=seeded()), OUTCOMES, 7)
+    assert [acqf.beta for acqf in seen] == pytest.approx([beta / 5 for beta in by_hand], rel=1e-14)
+
+
+def test_expected_outcome_noise_reaches_the_model(fits):
+    modeler = Modeler(RELEASE, outcome_noise=0.4)
+    modeler.tell(0, 1.0)
+    assert float(modeler.model().likelihood.noise_covar.noise_prior.loc) == pytest.approx(math.log(0.4))
 
 
 @pytest.mark.parametrize("history", [[(4, 1.0), (2, 3.0)], History([(4, 1.0), (2, 3.0)])])
@@ -515,6 +524,8 @@ def test_a_batch_size_that_is_no_count_is_refused(q):
         ({"n_initial": 2.0}, ValueError, "^n_initial must be an integer >= 1, got 2.0"),
         ({"refit_every": 0}, ValueError, "^refit_every must be an integer >= 1, got 0"),
         ({"beta": -1.0}, ValueError, "^beta must be a finite number >= 0, got -1.0"),
+        ({"beta_scale": 0.0}, ValueError, "^beta_scale must be a finite number > 0, got 0.0"),
+        ({"outcome_noise": 1.0}, ValueError, r"^outcome_noise must be a number in \(0, 1\), got 1.0"),
         ({"beta": float("inf")}, ValueError, "^beta must be a finite number >= 0, got inf"),
         (
             {"dtype": torch.float16},

@@ -107,6 +107,17 @@ def test_equal_released_rows_share_one_posterior(release):
     assert_close(posterior.variance[10:20], posterior.variance[[3] * 10], rtol=1e-8, atol=1e-10)
 
 
+def test_expected_outcome_noise_is_the_median_of_its_prior(release):
+    model = make_model(release, [3, 0, 1], [1.0, 2.0, 4.0], outcome_noise=0.4)
+    prior = model.likelihood.noise_covar.noise_prior
+    assert float(prior.cdf(torch.tensor(0.4))) == pytest.approx(0.5, abs=1e-6)
+    assert model.likelihood.noise.item() == pytest.approx(0.4 / math.e, rel=1e-4)
+    least = make_model(release, [3, 0, 1], [1.0, 2.0, 4.0], outcome_noise=1e-6)
+    assert least.likelihood.noise.item() == pytest.approx(2e-4, rel=1e-2)
+    with pytest.raises(ValueError, match="outcome_noise must be a number in"):
+        make_model(release, [3], [1.0], outcome_noise=0.0)
+
+
 def test_noise_unaware_model_is_the_rbf_of_the_paper(release):
     aware = make_model(release, [3, 0], [1.0, 2.0]).covar_module.base_kernel
     plain = make_model(release, [3, 0], [1.0, 2.0], noise_aware=False).covar_module.base_kernel
