@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 _QUICK = (15, 2)  # rounds, seeds
@@ -14,7 +15,11 @@ _FULL = (50, 8)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options, rest = parser.parse_known_args(arguments)
+    if options.command == "reproduce":
+        return _reproduce(parser, rest)
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if options.command is None:
         parser.print_help()
         return 2
@@ -54,7 +59,25 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
     )
     demo.set_defaults(action=_demo, parser=demo)
+    # Its own options are those of the benchmark, which prints its own help.
+    commands.add_parser(
+        "reproduce",
+        add_help=False,
+        help="the paper's tables and figures, and regret against epsilon (from a source tree)",
+    )
     return parser
+
+
+def _reproduce(parser: argparse.ArgumentParser, rest: Sequence[str]) -> int:
+    benchmark = Path(__file__).parents[1] / "benchmarks" / "paper"
+    if not (benchmark / "__main__.py").is_file():
+        parser.exit(
+            1,
+            "botorch-private reproduce: the paper's problems and tables are not part of the installed "
+            "package; get the source tree and install it by 'pip install --editable .[plots]'\n",
+        )
+    sys.path.insert(0, str(benchmark))  # where its worker processes look, too
+    return import_module("command").main(rest)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -69,11 +69,13 @@ class Rule:
         failure_probability: The paper's delta' in the schedule of beta.
         repeats: Whether a record may be asked again.
         weigh_variance: Whether sqrt(beta) weighs the posterior variance instead of the deviation.
+        beta_scale: Factor of the schedule of beta.
     """
 
     failure_probability: float
     repeats: bool
     weigh_variance: bool = False
+    beta_scale: float = 1.0
 
     def choose(
         self, posterior: DiscretePosterior, t: int, asked: list[int], ties: torch.Generator
@@ -81,7 +83,7 @@ class Rule:
         """Row of the best score in round ``t``, counted from 1."""
         exclude = [] if self.repeats else asked
         if not self.weigh_variance:
-            acqf = DiscreteUCB(posterior, None, t, self.failure_probability)
+            acqf = DiscreteUCB(posterior, None, t, self.failure_probability, beta_scale=self.beta_scale)
             return int(acqf.select(exclude=exclude, generator=ties))
         mean, variance = posterior.moments()
         beta = ucb_beta(t, len(mean), self.failure_probability)
@@ -96,6 +98,10 @@ PRINTED_RULE = Rule(failure_probability=0.025, repeats=True)
 RELEASED_RULE = Rule(failure_probability=0.1, repeats=False, weigh_variance=True)
 # What this package's Modeler does: the printed rule, and a record is asked once.
 MODELER_RULE = Rule(failure_probability=0.025, repeats=False)
+# The theory explores more than a search of 50 rounds can use; Srinivas et al. (2010, section 6) divided
+# beta by 5.
+BETA_SCALE = 0.2
+SCALED_RULE = Rule(failure_probability=0.025, repeats=False, beta_scale=BETA_SCALE)
 
 
 # --- releases ---
@@ -114,6 +120,16 @@ def originals_public(problem: Problem, settings: Settings, seed: int) -> Release
 def as_printed(problem: Problem, settings: Settings, seed: int) -> Released:
     """Algorithm 1; where it raises singular values, the modeler's length-scale stays as it was."""
     return _isotropic(problem, _spectral(problem, problem.records, settings, seed))
+
+
+def as_printed_repaired(problem: Problem, settings: Settings, seed: int) -> Released:
+    """The same to a modeler who knows by how much the smallest singular value was raised."""
+    released = as_printed(problem, settings, seed)
+    omega = _mechanism(problem, settings).singular_value_floor
+    if problem.sigma_min >= omega:
+        return released
+    stretch = math.sqrt(1 + (omega / problem.sigma_min) ** 2)
+    return released._replace(lengthscale=released.lengthscale * stretch)
 
 
 def as_released(problem: Problem, settings: Settings, seed: int) -> Released:
@@ -174,34 +190,48 @@ class Arm:
         rule: How the modeler chooses.
         depends_on: What the release depends on beside the seed: settings with equal values of it
             share their runs.
+        learns_lengthscale: Whether the modeler fits the length-scale to what it has seen, each round.
     """
 
     name: str
     release: Callable[[Problem, Settings, int], Released]
     rule: Rule
     depends_on: Callable[[Problem, Settings], Hashable]
+    learns_lengthscale: bool = False
 
 
 AS_PRINTED = Arm("as printed", as_printed, PRINTED_RULE, on_branch)
 AS_RELEASED = Arm("as released", as_released, RELEASED_RULE, on_branch)
+AS_PRINTED_SCALED = Arm("as printed, scaled", as_printed, SCALED_RULE, on_branch)
+REPAIRED = Arm("as printed, length-scale known", as_printed_repaired, PRINTED_RULE, on_branch)
+LEARNED = Arm("as printed, length-scale learned", as_printed, PRINTED_RULE, on_branch, True)
 PRIVATE = Arm("private", noisy_public, MODELER_RULE, on_epsilon)
-PRIVATE_SAME_UNIT = Arm("private, paper's unit", noisy_originals, MODELER_RULE, on_epsilon)
-# A gap to "non-private" is to the one that chooses by the same rule.
+PRIVATE_SCALED = Arm("private, scaled", noisy_public, SCALED_RULE, on_epsilon)
+PRIVATE_SAME_UNIT = Arm("private, paper's unit", noisy_originals, SCALED_RULE, on_epsilon)
 NON_PRIVATE = Arm("non-private", originals, MODELER_RULE, on_nothing)
+NON_PRIVATE_SCALED = Arm("non-private, scaled", originals, SCALED_RULE, on_nothing)
 NON_PRIVATE_PUBLIC = Arm("non-private, declared ranges", originals_public, MODELER_RULE, on_nothing)
 NON_PRIVATE_AS_PRINTED = Arm("non-private, as printed", originals, PRINTED_RULE, on_nothing)
 NON_PRIVATE_AS_RELEASED = Arm("non-private, as released", originals, RELEASED_RULE, on_nothing)
 
+# A gap to the non-private search is to the one that chooses by the same rule.
+BASELINES = {
+    arm.rule: arm
+    for arm in (NON_PRIVATE, NON_PRIVATE_SCALED, NON_PRIVATE_AS_PRINTED, NON_PRIVATE_AS_RELEASED)
+}
+
 ARMS = {
     arm.name: arm
     for arm in (
-        NON_PRIVATE,
+        *BASELINES.values(),
         NON_PRIVATE_PUBLIC,
-        NON_PRIVATE_AS_PRINTED,
-        NON_PRIVATE_AS_RELEASED,
         AS_PRINTED,
+        AS_PRINTED_SCALED,
+        REPAIRED,
+        LEARNED,
         AS_RELEASED,
         PRIVATE,
+        PRIVATE_SCALED,
         PRIVATE_SAME_UNIT,
     )
 }

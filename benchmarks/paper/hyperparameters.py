@@ -47,5 +47,14 @@ def fitted_lengthscales(name: str) -> list[float]:
     return _read()[name]["raw_lengthscales"]
 
 
+def fitted_public(name: str) -> Hyperparameters | None:
+    """Return the isotropic fit to a table of the frontier, on records under declared ranges.
+
+    None: there is none yet.
+    """
+    found = _read()["declared ranges"].get(name)
+    return None if found is None else Hyperparameters(**found)
+
+
 def _read() -> dict:
     return json.loads(FILE.read_text(encoding="utf-8"))

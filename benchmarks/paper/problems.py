@@ -26,6 +26,7 @@ class Problem:
 
     Attributes:
         name: As in the paper's tables.
+        raw: ``n x d`` records in the features' own units.
         records: ``n x d`` records after the paper's preprocessing: isotropic, norm at most 25.
         public_records: ``n x d`` records under declared ranges alone.
         scaling: The declared ranges.
@@ -41,6 +42,7 @@ class Problem:
     """
 
     name: str
+    raw: Tensor
     records: Tensor
     public_records: Tensor
     scaling: PublicScaling
@@ -254,6 +256,7 @@ def _assemble(
 ) -> Problem:
     return Problem(
         name=name,
+        raw=raw,
         records=own.transform(raw),
         public_records=declared.transform(raw),
         scaling=declared,

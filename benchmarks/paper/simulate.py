@@ -2,78 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Hashable, Iterable, MutableMapping
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import torch
-from arms import Arm, Released, Settings
+from arms import Arm, Released, Rule, Settings
 from botorch.exceptions import InputDataWarning
 from botorch.models import SingleTaskGP
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
+from gpytorch.priors import LogNormalPrior
 from hyperparameters import Hyperparameters
 from problems import Problem
 from streams import stream
 from torch import Tensor
 
-from botorch_private import DiscretePosterior, History, ReleasedInputKernel
+from botorch_private import DiscretePosterior, History, ReleasedInputKernel, fit_model
+from botorch_private.models.memory import NOTHING_KEPT
 
 
-class Row(NamedTuple):
-    """One round of one run. Round 0 is the initial record, which counts towards both regrets."""
+class Curves(NamedTuple):
+    """One run, round by round. Round 0 is the initial record, which counts towards both regrets."""
 
-    problem: str
-    arm: str
-    log_epsilon: float
-    delta: float
-    projection_dim: int
-    seed: int
-    round: int
-    simple_regret: float  # in sigma_y
-    cumulative_regret: float  # in sigma_y
-    better_records: int  # how many have a higher outcome than the best one found
-
-
-Runs = MutableMapping[Hashable, list[int]]
-
-
-def run_cell(
-    problem: Problem,
-    arm: Arm,
-    settings: Settings,
-    seeds: Iterable[int],
-    *,
-    rounds: int | None = None,
-    known: Runs | None = None,
-) -> list[Row]:
-    """Run an arm once for each seed.
-
-    Args:
-        problem: One of `problems.PROBLEMS`.
-        arm: One of `arms.ARMS`.
-        settings: Epsilon and projection dimension of the cell.
-        seeds: One for each run. A seed decides the function, the initial record, the projection
-            matrix and the noise; arms share what they have in common.
-        rounds: How many; None: the paper's.
-        known: Runs by `run_key`, which are not run again; new ones are added.
-
-    Returns:
-        ``rounds + 1`` rows for each seed.
-    """
-    rounds = problem.rounds if rounds is None else rounds
-    known = {} if known is None else known
-    rows: list[Row] = []
-    for seed in seeds:
-        key = run_key(problem, arm, settings, seed, rounds)
-        if key not in known:
-            known[key] = simulate(problem, arm, settings, seed, rounds)
-        label = (problem.name, arm.name, settings.log_epsilon, problem.delta, settings.projection_dim)
-        regrets = zip(*_regrets(problem, problem.draw_outcomes(seed), known[key]), strict=True)
-        rows += [Row(*label, seed, t, *regret) for t, regret in enumerate(regrets)]
-    return rows
+    simple_regret: Tensor  # in sigma_y
+    cumulative_regret: Tensor  # in sigma_y
+    better_records: Tensor  # how many have a higher outcome than the best one found
 
 
 def run_key(problem: Problem, arm: Arm, settings: Settings, seed: int, rounds: int) -> Hashable:
@@ -85,15 +42,60 @@ def simulate(problem: Problem, arm: Arm, settings: Settings, seed: int, rounds: 
     """Search once, and return the records asked: a random one, then one for each round."""
     outcomes = problem.draw_outcomes(seed)
     released = arm.release(problem, settings, seed)
-    n = len(outcomes)
-    asked = [int(torch.randint(n, (), generator=stream(seed, "initial record")))]
+    initial = int(torch.randint(len(outcomes), (), generator=stream(seed, "initial record")))
     ties = stream(seed, "ties")
-    model = known_model(released, problem.hyperparameters, asked, outcomes[asked])
+    how = search_learning if arm.learns_lengthscale else search
+    return how(released, problem.hyperparameters, arm.rule, outcomes, [initial], rounds, ties)
+
+
+def search(
+    released: Released,
+    hyperparameters: Hyperparameters,
+    rule: Rule,
+    outcomes: Tensor,
+    initial: list[int],
+    rounds: int,
+    ties: torch.Generator,
+) -> list[int]:
+    """Search with known hyperparameters, and return the rows asked, the initial ones first."""
+    asked = list(initial)
+    model = known_model(released, hyperparameters, asked, outcomes[asked])
     posterior = DiscretePosterior(model, released.rows)
     for t in range(1, rounds + 1):
-        index = arm.rule.choose(posterior, t, asked, ties)
+        index = rule.choose(posterior, t, asked, ties)
         asked.append(index)
         posterior.append(index, float(outcomes[index]))
+    return asked
+
+
+def search_learning(
+    released: Released,
+    hyperparameters: Hyperparameters,
+    rule: Rule,
+    outcomes: Tensor,
+    initial: list[int],
+    rounds: int,
+    ties: torch.Generator,
+) -> list[int]:
+    """The same by a modeler who takes the length-scale for a first guess, and fits it each round.
+
+    Its prior is log-normal around the guess, with a standard deviation of 1 in the logarithm.
+    """
+    asked = list(initial)
+    posterior = None
+    for t in range(1, rounds + 1):
+        model = known_model(released, hyperparameters, asked, outcomes[asked])
+        kernel = model.covar_module.base_kernel
+        guess = math.log(float(released.lengthscale.mean()))
+        kernel.register_prior("lengthscale_prior", LogNormalPrior(guess, 1.0), "lengthscale")
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_("lengthscale" in name)
+        fit_model(model)
+        if posterior is None:
+            posterior = DiscretePosterior(model, released.rows, max_memory=NOTHING_KEPT)
+        else:
+            posterior.update(model)
+        asked.append(rule.choose(posterior, t, asked, ties))
     return asked
 
 
@@ -127,15 +129,12 @@ def known_model(
     return model
 
 
-def _regrets(
-    problem: Problem, outcomes: Tensor, asked: list[int]
-) -> tuple[list[float], list[float], list[int]]:
-    """Simple and cumulative regret and rank after each question."""
+def curves(problem: Problem, outcomes: Tensor, asked: list[int]) -> Curves:
+    """Simple and cumulative regret and rank after each question of a run."""
     history = History(zip(asked, outcomes[asked].tolist(), strict=True))
     optimum, sigma_y = float(outcomes.max()), problem.sigma_y
-    simple = history.simple_regret(optimum) / sigma_y
-    cumulative = history.cumulative_regret(optimum) / sigma_y
     best = history.values.cummax(dim=0).values
-    ordered = outcomes.sort().values
-    better = len(outcomes) - torch.searchsorted(ordered, best, right=True)
-    return simple.tolist(), cumulative.tolist(), better.tolist()
+    better = len(outcomes) - torch.searchsorted(outcomes.sort().values, best, right=True)
+    return Curves(
+        history.simple_regret(optimum) / sigma_y, history.cumulative_regret(optimum) / sigma_y, better
+    )

@@ -9,19 +9,24 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
 
+import arms
+import simulate as simulate_module
 from arms import (
     ARMS,
     AS_PRINTED,
     AS_RELEASED,
+    LEARNED,
     NON_PRIVATE,
     NON_PRIVATE_AS_PRINTED,
     PRIVATE,
     PRIVATE_SAME_UNIT,
+    PRIVATE_SCALED,
+    REPAIRED,
     Settings,
     same_distances,
 )
 from problems import branin, synthetic_gp
-from simulate import known_model, run_cell, run_key, simulate
+from simulate import curves, known_model, run_key, simulate
 
 from botorch_private import DiscretePosterior, NoisyProjection, ucb_beta
 from botorch_private.theory import singular_value_floor
@@ -144,33 +149,29 @@ def test_fast_posterior_equals_the_dense_formula(problem):
     torch.testing.assert_close(posterior.variance, variance.clamp_min(0), rtol=0, atol=1e-7)
 
 
-# --- cells ---
+# --- regrets ---
 
 
-def test_cell_has_a_row_for_each_round_of_each_seed_and_regret_never_rises(problem):
-    rows = run_cell(problem, AS_PRINTED, ABOVE, [3, 4], rounds=5)
-    assert [(row.seed, row.round) for row in rows] == [(s, t) for s in (3, 4) for t in range(6)]
-    for seed in (3, 4):
-        own = [row for row in rows if row.seed == seed]
-        simple = [row.simple_regret for row in own]
-        assert simple == sorted(simple, reverse=True)
-        assert [row.better_records for row in own] == sorted(
-            (row.better_records for row in own), reverse=True
-        )
-        assert own[0].cumulative_regret == own[0].simple_regret
-        assert all(row.simple_regret * (row.round + 1) <= row.cumulative_regret + 1e-9 for row in own)
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_run_has_a_number_for_each_round_and_regret_never_rises(problem, seed):
+    asked = simulate(problem, AS_PRINTED, ABOVE, seed, rounds=5)
+    simple, cumulative, better = curves(problem, problem.draw_outcomes(seed), asked)
+    assert len(simple) == len(cumulative) == len(better) == 6
+    assert (simple.diff() <= 0).all()
+    assert (better.diff() <= 0).all()
+    assert simple[0] == cumulative[0]
+    assert (simple * torch.arange(1, 7) <= cumulative + 1e-9).all()
 
 
 def test_regret_is_measured_from_the_best_record_in_sigma_y(problem):
     asked = simulate(problem, NON_PRIVATE, ABOVE, 0, rounds=8)
-    last = run_cell(problem, NON_PRIVATE, ABOVE, [0], rounds=8)[-1]
     outcomes = problem.draw_outcomes(0)
     best = outcomes[asked].max()
-    assert last.simple_regret == pytest.approx(float(outcomes.max() - best))
-    assert last.better_records == int((outcomes > best).sum())
+    simple, _, better = (part[-1] for part in curves(problem, outcomes, asked))
+    assert float(simple) == pytest.approx(float(outcomes.max() - best))
+    assert int(better) == int((outcomes > best).sum())
     doubled = dataclasses.replace(problem, sigma_y=2.0)
-    row = run_cell(doubled, NON_PRIVATE, ABOVE, [0], rounds=8)[-1]
-    assert row.simple_regret == pytest.approx(last.simple_regret / 2)
+    assert float(curves(doubled, outcomes, asked).simple_regret[-1]) == pytest.approx(float(simple) / 2)
 
 
 def test_settings_share_their_runs_where_the_release_is_the_same(problem):
@@ -186,13 +187,62 @@ def test_settings_share_their_runs_where_the_release_is_the_same(problem):
     assert key(NON_PRIVATE, 2.3, 10) == key(NON_PRIVATE, 1.0, 3)
 
 
-def test_known_runs_are_not_run_again(problem):
-    known = {}
-    first = run_cell(problem, AS_PRINTED, Settings(2.3, 10), [0, 1], rounds=3, known=known)
-    other = run_cell(problem, AS_PRINTED, Settings(2.7, 10), [0, 1], rounds=3, known=known)
-    assert len(known) == 2
-    assert [row.simple_regret for row in first] == [row.simple_regret for row in other]
-    assert {row.log_epsilon for row in other} == {2.7}
+# --- raised singular values ---
+
+
+def test_the_known_length_scale_repairs_what_raising_did_to_a_square_grid(grid):
+    """Rows over length-scale are those of the records, so that the search is the same."""
+    settings = Settings(1.1, 20)
+    broken, repaired = (arm.release(grid, settings, 0) for arm in (AS_PRINTED, REPAIRED))
+    assert torch.equal(broken.rows, repaired.rows)
+    projected = AS_PRINTED.release(grid, settings._replace(log_epsilon=9.0), 0)  # above the floor
+    torch.testing.assert_close(
+        torch.pdist(repaired.rows[:50]) / repaired.lengthscale,
+        torch.pdist(projected.rows[:50]) / projected.lengthscale,
+    )
+    above = settings._replace(log_epsilon=9.0)
+    assert REPAIRED.release(grid, above, 0).lengthscale == projected.lengthscale
+
+
+def test_a_learned_length_scale_grows_towards_the_stretched_one(grid, monkeypatch):
+    """After 25 rounds it is nearer to the right one than the modeler's first guess is."""
+    settings = Settings(0.0, 10)  # stretched by a factor of 2.6
+    right = float(REPAIRED.release(grid, settings, 3).lengthscale)
+    guess = float(AS_PRINTED.release(grid, settings, 3).lengthscale)
+    seen = []
+    fit = simulate_module.fit_model
+    monkeypatch.setattr(
+        simulate_module,
+        "fit_model",
+        lambda model: seen.append(fit(model).covar_module.base_kernel.lengthscale.item()),
+    )
+    asked = simulate(grid, LEARNED, settings, 3, rounds=25)
+    assert len(asked) == 26
+    assert len(seen) == 25
+    assert abs(math.log(seen[-1] / right)) < 0.5 * abs(math.log(guess / right))
+
+
+def test_only_the_length_scale_is_learned(problem, monkeypatch):
+    fitted = []
+    fit = simulate_module.fit_model
+    monkeypatch.setattr(simulate_module, "fit_model", lambda model: fitted.append(fit(model)))
+    simulate(problem, LEARNED, BELOW, 0, rounds=3)
+    known = problem.hyperparameters
+    for model in fitted:
+        assert model.likelihood.noise.item() == pytest.approx(known.noise_variance)
+        assert model.covar_module.outputscale.item() == pytest.approx(known.outputscale)
+        assert model.mean_module.constant.item() == pytest.approx(known.mean)
+
+
+def test_the_scaled_rule_takes_a_fifth_of_beta(problem, monkeypatch):
+    seen = []
+    original = arms.DiscreteUCB
+    monkeypatch.setattr(
+        arms, "DiscreteUCB", lambda *args, **kwargs: seen.append(original(*args, **kwargs)) or seen[-1]
+    )
+    simulate(problem, PRIVATE_SCALED, BELOW, 0, rounds=2)
+    expected = [ucb_beta(t, 961, 0.025) / 5 for t in (1, 2)]
+    assert [acqf.beta for acqf in seen] == pytest.approx(expected)
 
 
 # --- the paper's synthetic entries ---
@@ -207,7 +257,10 @@ def test_as_released_reproduces_synthetic_entries(grid, log_epsilon, r, printed,
     The standard deviation of a run is from 50 runs of other seeds. Entries with larger r above the
     floor are not tested: there one run in a hundred decides the mean.
     """
-    rows = run_cell(grid, AS_RELEASED, Settings(log_epsilon, r), range(100, 110))
-    last = [row.simple_regret for row in rows if row.round == 50]
+    runs = (
+        (grid.draw_outcomes(seed), simulate(grid, AS_RELEASED, Settings(log_epsilon, r), seed, 50))
+        for seed in range(100, 110)
+    )
+    last = [float(curves(grid, outcomes, asked).simple_regret[-1]) for outcomes, asked in runs]
     width = 3 * deviation * math.sqrt(1 / 10 + 1 / 50)
     assert sum(last) / 10 == pytest.approx(printed, abs=width)

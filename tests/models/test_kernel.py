@@ -288,8 +288,8 @@ def test_kernel_of_a_release_has_the_stated_prior_and_bound(records, scaling):
     built = ReleasedInputKernel.of(released(records, scaling, NoisyProjection(3.0)))
     (_, _, prior, closure, _) = next(iter(built.named_priors()))
     spread = built.lengthscale.item()
-    assert float(prior.loc) == pytest.approx(math.sqrt(2) + math.log(math.sqrt(12) * spread), rel=1e-6)
-    assert float(prior.scale) == pytest.approx(math.sqrt(3), rel=1e-6)
+    assert float(prior.loc) == pytest.approx(math.log(2 * spread), rel=1e-6)
+    assert float(prior.scale) == pytest.approx(0.75, rel=1e-6)
     assert torch.equal(closure(built), built.lengthscale)
     assert built.raw_lengthscale_constraint.lower_bound.item() == pytest.approx(1e-4 * spread, rel=1e-5)
 

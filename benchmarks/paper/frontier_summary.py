@@ -1,0 +1,64 @@
+"""Final regrets of the frontier, and their tidy table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from frontier import INITIAL, NO_NOISE, Point, key
+from frontier_tables import table_named
+from store import RunStore
+from summary import Array, Mean
+
+from botorch_private import History
+
+
+class Regrets(NamedTuple):
+    """Of all runs of a point, in sigma_y, after the last round."""
+
+    simple: Array
+    cumulative: Array  # of the chosen records, without the initial ones
+
+
+Found = dict[Point, Regrets]
+
+
+def regrets_of(table: str, points: list[Point], store: RunStore, seeds: range, rounds: int) -> Found:
+    """Collect the regrets of all points of a table."""
+    made = table_named(table)
+    simple: dict[Point, list[float]] = {point: [] for point in points}
+    cumulative: dict[Point, list[float]] = {point: [] for point in points}
+    for seed in seeds:
+        outcomes = made.draw_outcomes(seed)
+        optimum = float(outcomes.max())
+        for point in points:
+            asked = store[key(point, seed, rounds)]
+            history = History(zip(asked, outcomes[asked].tolist(), strict=True))
+            totals = history.cumulative_regret(optimum)
+            simple[point].append(float(history.simple_regret(optimum)[-1]) / made.sigma_y)
+            cumulative[point].append(float(totals[-1] - totals[INITIAL - 1]) / made.sigma_y)
+    return {point: Regrets(np.array(simple[point]), np.array(cumulative[point])) for point in points}
+
+
+def write(found: Mapping[Point, Regrets], path: Path) -> None:
+    """Write one line for each point."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(
+            (
+                *("table", "setup", "epsilon", "runs", "simple_regret", "simple_regret_error"),
+                *("cumulative_regret", "cumulative_regret_error"),
+            )
+        )
+        for point, regrets in found.items():
+            shown = "" if point.epsilon == NO_NOISE else f"{point.epsilon:g}"
+            numbers = (*Mean.of(regrets.simple), *Mean.of(regrets.cumulative))
+            lines.writerow(
+                (
+                    *(point.table, point.setup, shown, len(regrets.simple)),
+                    *(f"{number:.6g}" for number in numbers),
+                )
+            )

@@ -1,0 +1,73 @@
+"""Run what is missing in all cores, and keep each result as soon as it is there."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import torch
+from store import RunStore
+from tqdm import tqdm
+
+_BATCH = 8  # jobs sent to a process at once
+
+
+class Job(NamedTuple):
+    """One run: a function of a module, its arguments, and the key that its result is kept by."""
+
+    key: Hashable
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def complete(store: RunStore, jobs: Sequence[Job], *, workers: int | None, label: str) -> None:
+    """Run all jobs whose key the store lacks.
+
+    Args:
+        store: Gets each result; what it has when this is interrupted stays.
+        jobs: What must be in the store in the end.
+        workers: Processes, of one thread each; None: one a core.
+        label: Of the progress bar.
+    """
+    workers = workers or len(os.sched_getaffinity(0))
+    missing = list({job.key: job for job in jobs if job.key not in store}.values())
+    if not missing:
+        return
+    batches = (missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH))
+    with (
+        tqdm(total=len(missing), desc=label, unit="run", smoothing=0.05) as bar,
+        ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start) as pool,
+    ):
+        running: dict[Future[Any], list[Job]] = {}
+        try:
+            while True:
+                # Few at a time: what waits in the pool's queue is lost to an interrupt.
+                for batch in islice(batches, 2 * workers - len(running)):
+                    running[pool.submit(_run, batch)] = batch
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    batch = running.pop(future)
+                    store.add(zip([job.key for job in batch], future.result(), strict=True))
+                    bar.update(len(batch))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run(batch: list[Job]) -> list[Any]:
+    return [job.function(*job.arguments) for job in batch]
+
+
+def _start() -> None:
+    """Set one thread a process, and leave an interrupt to the parent.
+
+    With more threads, small matrices spend their time waiting for each other.
+    """
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,121 @@
+"""Finished runs on disk: a file that only grows, so that a killed reproduction goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+import botorch_private
+
+# What a run depends on: of the package, and of this folder.
+_PARTS = (
+    "acquisition",
+    "mechanisms",
+    "modeler",
+    "models",
+    "denoised_release.py",
+    "scaling.py",
+    "theory",
+)
+_OWN = (
+    *("arms.py", "frontier.py", "frontier_tables.py", "hyperparameters.py", "hyperparameters.json"),
+    *("preprocessing.py", "printed.py", "problems.py", "simulate.py", "streams.py", "tables.py"),
+)
+
+
+class StaleRunsError(Exception):
+    """Runs on disk were made by other code."""
+
+
+class RunStore:
+    """What was asked in each run, by a key that says all that the run depends on.
+
+    One line of JSON for each run. A line that a kill left unfinished is dropped when the file is
+    opened again. Only one process may write.
+
+    Args:
+        path: The file; made if it does not exist.
+        fingerprint: Of the code that makes the runs.
+
+    Raises:
+        StaleRunsError: If the file was begun by other code.
+    """
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self._path = path
+        self._runs: dict[str, Any] = {}
+        whole = self._read(fingerprint) if path.exists() else 0
+        self._file = path.open("ab")
+        self._file.truncate(whole)
+        if whole == 0:
+            self._write({"code": fingerprint})
+
+    def __contains__(self, key: Iterable[Any]) -> bool:
+        return _text(key) in self._runs
+
+    def __getitem__(self, key: Iterable[Any]) -> Any:
+        return self._runs[_text(key)]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def add(self, results: Iterable[tuple[Iterable[Any], Any]]) -> None:
+        """Keep results of runs by their keys, on disk before this returns."""
+        for key, result in results:
+            text = _text(key)
+            if text not in self._runs:
+                self._runs[text] = result
+                self._write({"run": text, "result": result})
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+    def _read(self, fingerprint: str) -> int:
+        """Read all whole lines; returns where they end."""
+        end = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    entry = json.loads(line)
+                except json.JSONDecodeError:
+                    break  # a crash of the machine can leave rubbish; what follows is run again
+                if end == 0 and entry.get("code") != fingerprint:
+                    raise StaleRunsError(
+                        f"{self._path} holds runs of other code or libraries: delete it to start "
+                        f"anew, or choose another --output"
+                    )
+                if "run" in entry:
+                    self._runs[entry["run"]] = entry["result"]
+                end += len(line)
+        return end
+
+
+def fingerprint(folder: Path = Path(__file__).parent) -> str:
+    """Hash of all code and data that a run depends on, and of the libraries' versions."""
+    package = Path(botorch_private.__file__).parent
+    sources = [*(folder / name for name in _OWN), *(folder / "data").iterdir()]
+    for part in _PARTS:
+        sources += (package / part).rglob("*.py") if (package / part).is_dir() else [package / part]
+    digest = hashlib.sha256(f"torch {torch.__version__} numpy {numpy.__version__}".encode())
+    for path in sorted(sources):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _text(key: Iterable[Any]) -> str:
+    return json.dumps(list(key))

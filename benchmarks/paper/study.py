@@ -1,0 +1,90 @@
+"""A whole reproduction: run what is missing, then write tables, figures and the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import bound
+import figure
+import frontier
+import frontier_page
+import frontier_summary
+import page
+import reproduce
+from frontier_tables import TABLES
+from parallel import complete
+from store import RunStore, fingerprint
+from summary import results_of, write_curves
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is run.
+
+    Attributes:
+        problems: Names of the paper's problems.
+        frontier: Whether the privacy-utility frontier is run.
+        runs: Runs of each cell, by problem.
+        frontier_runs: Runs of each point of the frontier.
+        rounds: Of each run; None: the paper's, and 50 for the frontier.
+        quick: Whether two epsilons of the frontier are enough.
+    """
+
+    problems: tuple[str, ...]
+    frontier: bool
+    runs: dict[str, int]
+    frontier_runs: int
+    rounds: int | None
+    quick: bool = False
+
+
+def run_study(study: Study, output: Path, *, workers: int | None = None) -> None:
+    """Run what the folder lacks, and write everything.
+
+    Args:
+        study: What is run.
+        output: A folder, made if missing.
+        workers: Processes; None: one a core.
+    """
+    results = output / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    store = RunStore(output / "runs.jsonl", fingerprint())
+    try:
+        sections = _paper(study, store, results, workers)
+        if study.frontier:
+            sections += _frontier(study, store, results, workers)
+    finally:
+        store.close()
+    (output / "RESULTS.md").write_text("\n".join(sections) + "\n", encoding="utf-8")
+
+
+def _paper(study: Study, store: RunStore, results: Path, workers: int | None) -> list[str]:
+    found, bounds = {}, {}
+    for name in study.problems:
+        problem = reproduce.problem_named(name)
+        seeds, rounds = range(study.runs[name]), study.rounds or problem.rounds
+        jobs = list(reproduce.jobs(name, seeds, rounds))
+        complete(store, jobs, workers=workers, label=name)
+        found[name] = problem, results_of(problem, store, seeds, rounds)
+        bounds[name] = list(bound.section(*found[name], store, seeds, rounds))
+        write_curves(problem, found[name][1], results / f"{name}.csv")
+    if not found:
+        return []
+    regrets = {name: regret for name, (_, regret) in found.items()}
+    for quantity in ("simple_regret", "cumulative_regret"):
+        figure.draw(regrets, results / f"{quantity}.png", quantity=quantity)
+    return page.write(found, bounds)
+
+
+def _frontier(study: Study, store: RunStore, results: Path, workers: int | None) -> list[str]:
+    seeds, rounds = range(study.frontier_runs), study.rounds or frontier.ROUNDS
+    found = {}
+    for name in TABLES:
+        points = list(frontier.points(name, quick=study.quick))
+        jobs = list(frontier.jobs(points, seeds, rounds))
+        complete(store, jobs, workers=workers, label=f"frontier: {name}")
+        found |= frontier_summary.regrets_of(name, points, store, seeds, rounds)
+    frontier_summary.write(found, results / "frontier.csv")
+    frontier_page.draw(found, results / "frontier.png")
+    return frontier_page.write(found)
