@@ -107,6 +107,22 @@ def _hospital() -> FrontierTable:
     )
 
 
+def _hospital_long() -> FrontierTable:
+    data = hospital()
+    upper = [
+        LONG_STAY if feature == "hday" else end
+        for feature, end in zip(data.features, data.upper, strict=True)
+    ]
+    return _constant(
+        "hospital, long stays",
+        data.records,
+        PublicScaling(data.lower, upper, names=data.features),
+        data.outcomes,
+        SCATTER,
+        f"the same with day of stay declared up to {LONG_STAY:.0f} instead of 30",
+    )
+
+
 def _hospital_few(radius: float, name: str) -> FrontierTable:
     data = hospital()
     columns = [data.features.index(feature) for feature in FEW_OF_HOSPITAL]
@@ -230,6 +246,7 @@ TABLES: dict[str, Callable[[], FrontierTable]] = {
     "property": lambda: _of_paper("property", SCATTER),
     "branin": lambda: _of_paper("branin", None),
     "hospital": _hospital,
+    "hospital, long stays": _hospital_long,
     "hospital, weighted": _hospital_weighted,
     "hospital, few": lambda: _hospital_few(25.0, "hospital, few"),
     "hospital, few, same unit": lambda: _hospital_few(

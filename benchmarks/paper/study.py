@@ -26,7 +26,7 @@ class Study:
         problems: Names of the paper's problems.
         frontier: Whether the privacy-utility frontier is run.
         runs: Runs of each cell, by problem.
-        frontier_runs: Runs of each point of the frontier.
+        frontier_runs: Runs of each point of the frontier; twice as many for `frontier.TWICE`.
         rounds: Of each run; None: the paper's, and 50 for the frontier.
         quick: Whether two epsilons of the frontier are enough.
     """
@@ -78,9 +78,10 @@ def _paper(study: Study, store: RunStore, results: Path, workers: int | None) ->
 
 
 def _frontier(study: Study, store: RunStore, results: Path, workers: int | None) -> list[str]:
-    seeds, rounds = range(study.frontier_runs), study.rounds or frontier.ROUNDS
+    rounds = study.rounds or frontier.ROUNDS
     found = {}
     for name in TABLES:
+        seeds = range(study.frontier_runs * (2 if name in frontier.TWICE else 1))
         points = list(frontier.points(name, quick=study.quick))
         jobs = list(frontier.jobs(points, seeds, rounds))
         complete(store, jobs, workers=workers, label=f"frontier: {name}")
