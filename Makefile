@@ -1,7 +1,8 @@
-# make demo   a hospital searches for its costliest stay, with and without privacy
-# make test   the whole test suite, with README and notebooks
-# make lint   formatter, linter, type checker, direction of imports
-# make bench  benchmarks of the release and of the search, beside other libraries (20 minutes)
+# make demo       a hospital searches for its costliest stay, with and without privacy
+# make test       the whole test suite, with README, notebooks and a quick reproduction
+# make lint       formatter, linter, type checker, direction of imports
+# make reproduce  the paper's tables and figures, and regret against epsilon (an hour and a half)
+# make bench      benchmarks of the release and of the search, beside other libraries (20 minutes)
 #
 # Each target sets up what it needs, once, in .venv. It needs Python >= 3.11 and make.
 # A GPU build of torch: make TORCH="torch==2.13.0 --index-url ..." (see pytorch.org for the address).
@@ -18,7 +19,7 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench notebooks clean
+.PHONY: demo test lint reproduce bench notebooks clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
@@ -26,6 +27,8 @@ demo: $(VENV)/.runtime
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 	$(MAKE) --no-print-directory notebooks
+	rm -rf $(VENV)/reproduction
+	$(BIN)/botorch-private reproduce --quick --output $(VENV)/reproduction
 
 notebooks: $(VENV)/.dev
 	SMOKE_TEST=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
@@ -35,6 +38,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
+
+reproduce: $(VENV)/.dev
+	$(BIN)/botorch-private reproduce --output benchmarks/paper $(ARGS)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/release.py

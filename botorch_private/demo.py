@@ -26,6 +26,8 @@ from botorch_private.scaling import PublicScaling
 
 INITIAL = 5
 DELTA = 1e-5
+# What the modeler knows without the table: what a stay costs scatters, and 50 questions are few.
+MODELER = {"beta_scale": 0.2, "outcome_noise": 0.4}
 # Algorithm 1 with as many dimensions as features; its claimed epsilon is that of the middle arm.
 ARMS: dict[str, Mechanism | None] = {
     "original records": NoPrivacy(),
@@ -141,7 +143,9 @@ def one_run(arm: str, seed: int, rounds: int) -> np.ndarray:
         curator = Curator(data.records, demo_scaling(data), mechanism, data.outcomes)
     row_of = torch.argsort(curator.permutation)
     initial = [curator.query(int(row_of[record])) for record in order[:INITIAL]]
-    modeler = Modeler(curator.release, n_initial=INITIAL, history=initial, generator=generator)
+    modeler = Modeler(
+        curator.release, n_initial=INITIAL, history=initial, generator=generator, **MODELER
+    )
     history = run(curator, modeler, rounds, progress=False)
     regret = history.simple_regret(float(data.outcomes.max()))[INITIAL:]
     return (regret / data.outcomes.std()).numpy()
