@@ -27,7 +27,7 @@ from botorch_private.scaling import PublicScaling
 INITIAL = 5
 DELTA = 1e-5
 # What the modeler knows without the table: what a stay costs scatters, and 50 questions are few.
-MODELER = {"beta_scale": 0.2, "outcome_noise": 0.4}
+BETA_SCALE, OUTCOME_NOISE = 0.2, 0.4
 # Algorithm 1 with as many dimensions as features; its claimed epsilon is that of the middle arm.
 ARMS: dict[str, Mechanism | None] = {
     "original records": NoPrivacy(),
@@ -144,7 +144,12 @@ def one_run(arm: str, seed: int, rounds: int) -> np.ndarray:
     row_of = torch.argsort(curator.permutation)
     initial = [curator.query(int(row_of[record])) for record in order[:INITIAL]]
     modeler = Modeler(
-        curator.release, n_initial=INITIAL, history=initial, generator=generator, **MODELER
+        curator.release,
+        n_initial=INITIAL,
+        beta_scale=BETA_SCALE,
+        outcome_noise=OUTCOME_NOISE,
+        history=initial,
+        generator=generator,
     )
     history = run(curator, modeler, rounds, progress=False)
     regret = history.simple_regret(float(data.outcomes.max()))[INITIAL:]

@@ -160,6 +160,20 @@ class PublicScaling:
         inside = torch.minimum(torch.maximum(rows, lower), upper)
         return (inside - self._centre.to(rows)) / self.unit.to(rows)
 
+    def inverse(self, scaled: Any) -> Tensor:
+        """Map scaled rows back to raw units; what `transform` clipped stays clipped.
+
+        Args:
+            scaled: ``n x d`` scaled rows, such as estimates of records.
+
+        Returns:
+            ``n x d`` float64 tensor in raw units, not limited to the declared ranges.
+        """
+        rows = _validate.matrix(scaled=scaled)
+        if rows.shape[1] != self.features:
+            raise ValueError(f"scaled must have {self.features} columns, got {rows.shape[1]}")
+        return rows * self.unit + self._centre
+
     def clipped(self, records: Any) -> Tensor:
         """Say which records have a value outside its declared range.
 

@@ -347,3 +347,12 @@ def test_columns_that_hold_no_numbers_are_named_and_yes_no_columns_are_widened()
 def test_names_that_are_one_text_are_refused():
     with pytest.raises(ValueError, match="names must be a sequence of 2 names, got the text 'ab'"):
         PublicScaling([0.0, 0.0], [1.0, 2.0], names="ab")
+
+
+def test_inverse_takes_scaled_rows_back_to_raw_units(scaling, records):
+    torch.testing.assert_close(scaling.inverse(scaling.transform(records)), records)
+    beyond = records.clone()
+    beyond[0, 0] = 7.0  # clipped to 1
+    assert float(scaling.inverse(scaling.transform(beyond))[0, 0]) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="scaled must have 3 columns, got 2"):
+        scaling.inverse(records[:, :2])

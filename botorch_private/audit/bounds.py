@@ -1,0 +1,67 @@
+"""Confidence bounds for proportions, and the epsilon that they certify from below."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import ndtri
+from scipy.stats import beta
+
+from botorch_private import _validate
+from botorch_private.privacy_curve import gaussian_epsilon
+
+
+def proportion_bounds(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
+    """Clopper-Pearson bounds of a proportion.
+
+    Args:
+        successes: How many of the trials succeeded, in 0..trials.
+        trials: Independent trials, >= 1.
+        failure_probability: Chance, in (0, 1), that a bound is wrong: of each of the two.
+
+    Returns:
+        A lower and an upper bound in [0, 1].
+    """
+    _validate.count(trials=trials)
+    _validate.count(minimum=0, successes=successes)
+    _validate.probability(failure_probability=failure_probability)
+    if successes > trials:
+        raise ValueError(f"successes must be at most trials={trials}, got {successes}")
+    failures = trials - successes
+    lower = float(beta.ppf(failure_probability, successes, failures + 1)) if successes else 0.0
+    upper = float(beta.ppf(1 - failure_probability, successes + 1, failures)) if failures else 1.0
+    return lower, upper
+
+
+def epsilon_from_rates(hits: float, false_alarms: float, delta: float) -> float:
+    """Epsilon that a test with such error rates refutes everything below of.
+
+    ``(epsilon, delta)`` privacy gives ``hits <= e^epsilon false_alarms + delta`` for every test (Kairouz
+    et al. 2015), and the same with both exchanged for their complements.
+
+    Args:
+        hits: Lower bound of the test's power.
+        false_alarms: Upper bound of its false alarms.
+        delta: In [0, 1).
+
+    Returns:
+        epsilon >= 0; infinite where there are no false alarms.
+    """
+    found = 0.0
+    for part, whole in ((hits, false_alarms), (1 - false_alarms, 1 - hits)):
+        if part > delta:
+            found = max(found, math.inf if whole <= 0 else math.log((part - delta) / whole))
+    return found
+
+
+def gaussian_epsilon_from_rates(hits: float, false_alarms: float, delta: float) -> float:
+    """The same for a mechanism that is Gaussian with an unknown standard deviation.
+
+    The error rates bound ``mu`` of Gaussian differential privacy from below, ``mu >= Phi^-1(hits) -
+    Phi^-1(false_alarms)`` (Dong, Roth & Su 2022), and ``mu`` has an epsilon at each delta. It says
+    nothing of a mechanism of another family.
+    """
+    if hits <= false_alarms:
+        return 0.0
+    mu = float(ndtri(hits) - ndtri(false_alarms))
+    return math.inf if math.isinf(mu) else gaussian_epsilon(delta, mu)

@@ -1,0 +1,87 @@
+"""known_sample_attack: what a modeler who knows some records learns of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from botorch_private import _validate
+from botorch_private.release import Release
+from botorch_private.scaling import PublicScaling
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """Records as an attacker rebuilds them.
+
+    Attributes:
+        records: ``n x d`` estimates in raw units, one for each released row. With declared ranges, of
+            the clipped records.
+        error: ``d`` root mean square errors, in raw units, as the attacker judges them: of each known
+            record, predicted from the other known ones. Infinite where they are too few to tell.
+    """
+
+    records: Tensor
+    error: Tensor
+
+    def true_error(self, records: Any) -> Tensor:
+        """Root mean square error of each feature, in raw units, for who knows the true records.
+
+        Args:
+            records: ``n x d`` raw records in the order of the released rows.
+        """
+        truth = _validate.matrix(records=records)
+        if truth.shape != self.records.shape:
+            raise ValueError(
+                f"records must have shape {tuple(self.records.shape)}, got {tuple(truth.shape)}"
+            )
+        return (self.records - truth).square().mean(dim=0).sqrt()
+
+
+def known_sample_attack(
+    release: Release, indices: Sequence[int], records: Any, scaling: PublicScaling | None = None
+) -> Reconstruction:
+    """Rebuild all records from a few known ones by affine least squares.
+
+    The attacker fits the affine map that takes released rows to known records, and applies it to every
+    row (Liu, Giannella & Kargupta 2006). ``d + 1`` known records are enough against a release that is
+    an affine image of the table, such as the paper's Algorithm 1; against noise the attack is left with
+    the noise.
+
+    Args:
+        release: What was released.
+        indices: Released rows whose records are known, different ones.
+        records: ``m x d`` raw records of those rows.
+        scaling: The declared ranges, which are public: the attacker then knows how values outside them
+            were clipped. None: the attack assumes that none were.
+
+    Raises:
+        ValueError: If an index is out of range or named twice, or the records do not fit.
+    """
+    n = len(release.candidates)
+    rows = [_validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]
+    if len(set(rows)) < len(rows):
+        raise ValueError("indices must be different rows, got one twice")
+    known = _validate.matrix(records=records) if scaling is None else scaling.transform(records)
+    if len(known) != len(rows):
+        raise ValueError(f"records must have a row for each of {len(rows)} indices, got {len(known)}")
+    centre, origin = release.candidates[rows].mean(dim=0), known.mean(dim=0)
+    Z = release.candidates[rows] - centre
+    left, values, right = torch.linalg.svd(Z, full_matrices=False)
+    kept = values > 1e-10 * values.max().clamp_min(torch.finfo(values.dtype).tiny)
+    left, values, right = left[:, kept], values[kept], right[kept]
+    fitted = left.mT @ (known - origin)
+    estimate = origin + (release.candidates - centre) @ right.mT @ (fitted / values.unsqueeze(-1))
+    # Leave one out: the residual over what the record's own weight leaves of it.
+    own = left.square().sum(dim=1) + 1 / len(rows)
+    residual = known - estimate[rows]
+    spare = (1 - own).unsqueeze(-1)
+    left_out = torch.where(spare > 1e-9, residual / spare, torch.full_like(residual, torch.inf))
+    error = left_out.square().mean(dim=0).sqrt()
+    if scaling is None:
+        return Reconstruction(estimate, error)
+    return Reconstruction(scaling.inverse(estimate), error * scaling.unit)

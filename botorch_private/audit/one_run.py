@@ -1,0 +1,127 @@
+"""one_run_audit: an epsilon from below, by one release with the rows as canaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import binom
+
+from botorch_private import _validate
+from botorch_private.audit.likelihood import log_ratio
+from botorch_private.audit.result import AuditResult
+from botorch_private.mechanisms import NoisyProjection
+
+_LARGEST = 64.0
+_TOLERANCE = 1e-4
+
+
+def one_run_audit(
+    mechanism: NoisyProjection,
+    records: Any,
+    alternatives: Any,
+    *,
+    confidence: float = 0.95,
+    generator: torch.Generator | None = None,
+) -> AuditResult:
+    """Certify an epsilon from below by a single release (Steinke, Nasr & Jagielski 2023).
+
+    For each row a fair coin decides whether the record or its alternative is released. An adversary who
+    knows both guesses the coins from the release by the claimed likelihood ratio, and says nothing where
+    it is small. Too many right guesses refute an epsilon.
+
+    Args:
+        mechanism: A `NoisyProjection` without projection.
+        records: ``n x d`` scaled records.
+        alternatives: ``n x d`` scaled records, each different from the record of its row.
+        confidence: Of the bound, in (0, 1).
+        generator: Coins and noise. None: random.
+
+    Returns:
+        The bound at the largest distance between a record and its alternative.
+
+    Raises:
+        ValueError: If the tables do not fit, a row has no alternative, or the mechanism projects.
+    """
+    one = _validate.matrix(records=records, minimum_rows=2)
+    other = _validate.matrix(alternatives=alternatives, minimum_rows=2)
+    if one.shape != other.shape:
+        raise ValueError(
+            f"alternatives must have the shape of records, {tuple(one.shape)}, got {tuple(other.shape)}"
+        )
+    distances = (other - one).norm(dim=1)
+    if not bool((distances > 0).all()):
+        row = int((distances == 0).nonzero()[0])
+        raise ValueError(f"alternatives must differ from records in every row, but not row {row}")
+    if mechanism.projection_dim is not None:
+        raise ValueError("mechanism must have projection_dim=None, got a projection")
+    _validate.probability(confidence=confidence)
+    _validate.generator(generator=generator)
+    if generator is None:
+        generator = torch.Generator()
+        generator.seed()
+    n, d = one.shape
+    coins = torch.rand(n, generator=generator) < 0.5
+    rows = mechanism.apply(torch.where(coins.unsqueeze(-1), other, one), generator=generator)
+    ratio = log_ratio(mechanism.law(d), rows - one, other - one)
+    guarantee = mechanism.guarantee(n, d)
+    distance = float(distances.max())
+    order = torch.argsort(ratio.abs(), descending=True)
+    right = ((ratio < 0) == coins)[order].numpy()
+    # How many to guess must not depend on the coins: ten choices, each at a tenth of the failures.
+    choices = np.unique(np.geomspace(max(1, n // 100), n, 10).astype(int))
+    failure = (1 - confidence) / len(choices)
+    bounds = [
+        lower_bound(n, int(guesses), int(right[:guesses].sum()), guarantee.delta, failure)
+        for guesses in choices
+    ]
+    return AuditResult(
+        lower_bound=max(bounds),
+        claimed=guarantee.at(distance),
+        delta=guarantee.delta,
+        distance=distance,
+        confidence=confidence,
+        trials=n,
+        method="one release, rows as canaries",
+    )
+
+
+def lower_bound(
+    canaries: int, guesses: int, right: int, delta: float, failure_probability: float
+) -> float:
+    """Epsilon below which so many right guesses have at most the failure probability.
+
+    Args:
+        canaries: Rows with a coin.
+        guesses: Coins that were guessed.
+        right: Right guesses.
+        delta: In [0, 1).
+        failure_probability: In (0, 1).
+    """
+    low, high = 0.0, _LARGEST
+    if p_value(canaries, guesses, right, 0.0, delta) > failure_probability:
+        return 0.0
+    while high - low > _TOLERANCE:
+        middle = (low + high) / 2
+        if p_value(canaries, guesses, right, middle, delta) <= failure_probability:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
+    """Bound of the chance of so many right guesses under ``(epsilon, delta)`` privacy.
+
+    Steinke, Nasr & Jagielski (2023), Theorem 5.2: ``P[Binomial(guesses, p) >= right]`` with
+    ``p = e^epsilon / (1 + e^epsilon)``, plus ``2 canaries delta`` times the largest
+    ``P[right > Binomial >= right - i] / i``.
+    """
+    p = 1 / (1 + np.exp(-epsilon))
+    chance = float(binom.sf(right - 1, guesses, p))
+    if delta == 0 or right == 0:
+        return min(1.0, chance)
+    steps = np.arange(1, right + 1)
+    between = binom.cdf(right - 1, guesses, p) - binom.cdf(right - 1 - steps, guesses, p)
+    return min(1.0, chance + 2 * canaries * delta * float((between / steps).max()))

@@ -1,0 +1,228 @@
+"""Honest mechanisms pass every audit, and planted bugs do not."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from botorch_private import NoisyProjection, NotDifferentiallyPrivate, SpectralProjection
+from botorch_private.audit import empirical_epsilon, one_run_audit, replay
+from botorch_private.mechanisms.base import Drawn
+from botorch_private.mechanisms.noise import calibrate
+
+LAPLACE, GAUSSIAN = {"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def tables(d, n=12, distance=1.0, seed=0):
+    """Random scaled records, and the same with one moved in a random direction."""
+    records = torch.randn(n, d, dtype=torch.float64, generator=seeded(seed))
+    step = torch.randn(d, dtype=torch.float64, generator=seeded(seed + 1))
+    neighbour = records.clone()
+    neighbour[n // 2] += distance * step / step.norm()
+    return records, neighbour
+
+
+# --- honest mechanisms ---
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("d", [2, 10])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 5.0])
+def test_an_honest_mechanism_is_seldom_refuted(noise, d, epsilon):
+    """At 95 % confidence, in 20 audits; the chance of more than 4 is below 0.003."""
+    mechanism = NoisyProjection(epsilon, **noise)
+    results = [
+        empirical_epsilon(mechanism, *tables(d), trials=5_000, generator=seeded(i)) for i in range(20)
+    ]
+    assert sum(result.refuted for result in results) <= 2
+    assert all(result.claimed == pytest.approx(epsilon, rel=1e-3) for result in results)
+    assert np.median([result.lower_bound for result in results]) < epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 5.0])
+def test_the_bound_is_near_the_claim_for_laplace_in_two_dimensions(epsilon):
+    result = empirical_epsilon(NoisyProjection(epsilon), *tables(2), trials=200_000, generator=seeded(7))
+    assert 0.75 * epsilon <= result.lower_bound <= epsilon
+
+
+@pytest.mark.parametrize("distance", [0.3, 2.0])
+def test_the_claim_is_that_at_the_distance(distance):
+    mechanism = NoisyProjection(1.0)
+    result = empirical_epsilon(mechanism, *tables(2, distance=distance), 20_000, generator=seeded(1))
+    assert result.claimed == pytest.approx(distance, rel=1e-3)
+    assert result.distance == pytest.approx(distance)
+    assert 0.4 * distance < result.lower_bound < 1.1 * distance
+
+
+@pytest.mark.parametrize("dim", [3, 12])
+def test_a_projected_mechanism_is_not_refuted(dim):
+    mechanism = NoisyProjection(3.0, 1e-5, dim, noise="gaussian")
+    result = empirical_epsilon(mechanism, *tables(6), 1_000, generator=seeded(2))
+    assert 0.1 < result.lower_bound <= result.claimed
+
+
+def test_algorithm_1_is_refuted_by_its_column_space():
+    mechanism = SpectralProjection(1.0, 1e-5, 5)
+    with pytest.warns(NotDifferentiallyPrivate):
+        result = empirical_epsilon(mechanism, *tables(3, n=30), 1_000, generator=seeded())
+    assert result.refuted or math.isinf(result.claimed)
+    assert result.lower_bound > 4
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(LAPLACE, 0.65), (GAUSSIAN, 0.25)])
+def test_one_release_of_many_rows_is_an_audit(noise, expected):
+    records = torch.randn(20_000, 2, dtype=torch.float64, generator=seeded(3))
+    steps = torch.randn(20_000, 2, dtype=torch.float64, generator=seeded(4))
+    other = records + steps / steps.norm(dim=1, keepdim=True)
+    result = one_run_audit(NoisyProjection(1.0, **noise), records, other, generator=seeded(5))
+    assert expected < result.lower_bound <= result.claimed
+    assert result.trials == 20_000
+
+
+@pytest.mark.parametrize("dim", [None, 3, 12])
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("distance", [0.001, 1.0, 40.0])
+def test_replay_finds_nothing_in_an_honest_mechanism(noise, dim, distance):
+    mechanism = NoisyProjection(2.0, projection_dim=dim, **noise)
+    found = replay(mechanism, *tables(6, distance=distance))
+    assert found.problems == ()
+    assert 0 < found.moved <= found.allowed
+
+
+# --- planted bugs ---
+
+
+class TooLittle(NoisyProjection):
+    """Noise 20 % narrower than claimed."""
+
+    def draw(self, scaled, *, generator=None):
+        rows = super().draw(scaled, generator=generator).rows
+        law = self.law(scaled.shape[1])
+        noise = torch.round((rows - scaled) * 0.8 / law.grid) * law.grid
+        return Drawn(torch.round(scaled / law.grid) * law.grid + noise)
+
+
+class ForgottenSensitivity(NoisyProjection):
+    """Noise calibrated in the projected space, as if projecting did not stretch."""
+
+    def law(self, d):
+        dim = self.noise_dim(d)
+        return calibrate(self.noise, self.epsilon, self.delta, dim=dim, features=dim)
+
+
+class OffTheGrid(NoisyProjection):
+    """Noise that keeps the low-order bits of float64."""
+
+    def draw(self, scaled, *, generator=None):
+        rows = super().draw(scaled, generator=generator).rows
+        return Drawn(rows + 1e-9 * scaled)
+
+
+class OwnScale(NoisyProjection):
+    """Records divided by the largest norm of the table."""
+
+    def draw(self, scaled, *, generator=None):
+        return super().draw(scaled / scaled.norm(dim=1).max(), generator=generator)
+
+
+class OwnCentre(NoisyProjection):
+    """Records centred at their mean."""
+
+    def draw(self, scaled, *, generator=None):
+        return super().draw(scaled - scaled.mean(dim=0), generator=generator)
+
+
+class Fresh(NoisyProjection):
+    """Randomness from elsewhere, whatever the generator."""
+
+    def draw(self, scaled, *, generator=None):
+        return super().draw(scaled)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_noise_that_is_too_small_is_caught(noise, epsilon):
+    result = empirical_epsilon(
+        TooLittle(epsilon, **noise), *tables(2), trials=100_000, generator=seeded(8)
+    )
+    assert result.refuted
+    assert 1.1 * epsilon < result.lower_bound < 1.3 * epsilon
+    assert "REFUTES" in str(result)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_a_forgotten_sensitivity_is_caught(noise):
+    mechanism = ForgottenSensitivity(3.0, projection_dim=2, **noise)
+    found = replay(mechanism, *tables(8))
+    assert any("calibrated for a sensitivity of 1" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (OffTheGrid, "off the public grid"),
+        (OwnCentre, "11 rows changed of records that did not"),
+        (Fresh, "the same seed gave another release"),
+    ],
+)
+def test_blunders_are_caught_by_replay(kind, problem):
+    found = replay(kind(1.0), *tables(3))
+    assert any(problem in each for each in found.problems)
+
+
+def test_scaling_by_the_largest_norm_is_caught_by_replay():
+    records, neighbour = tables(3)
+    neighbour[6] = 3 * records.norm(dim=1).max() * torch.tensor([1.0, 0.0, 0.0])
+    found = replay(OwnScale(1.0), records, neighbour)
+    assert any("rows changed of records that did not" in each for each in found.problems)
+
+
+def test_algorithm_1_is_caught_by_replay():
+    with pytest.warns(NotDifferentiallyPrivate):
+        found = replay(SpectralProjection(1.0, 1e-5, 4), *tables(3, n=20))
+    assert "19 rows changed of records that did not" in found.problems
+    assert "no noise is added" in found.problems
+
+
+# --- bad input ---
+
+
+def test_tables_that_are_no_neighbours_are_refused():
+    records, neighbour = tables(2)
+    for other, message in (
+        (records, "in exactly one row, got 0"),
+        (records + 1, "in exactly one row, got 12"),
+        (neighbour[:5], r"neighbour must have the shape of records, \(12, 2\), got \(5, 2\)"),
+    ):
+        for audit in (empirical_epsilon, replay):
+            with pytest.raises(ValueError, match=message):
+                audit(NoisyProjection(1.0), records, other)
+
+
+def test_bad_settings_are_refused():
+    mechanism, pair = NoisyProjection(1.0), tables(2)
+    with pytest.raises(ValueError, match="trials must be an integer >= 100, got 5"):
+        empirical_epsilon(mechanism, *pair, 5)
+    with pytest.raises(ValueError, match="confidence must be a number in"):
+        empirical_epsilon(mechanism, *pair, confidence=1.0)
+    with pytest.raises(
+        ValueError, match="alternatives must differ from records in every row, but not row 0"
+    ):
+        one_run_audit(mechanism, *pair)
+    with pytest.raises(ValueError, match="projection_dim=None"):
+        one_run_audit(dataclasses.replace(mechanism, projection_dim=2), pair[0], pair[0] + 1)
+    with pytest.raises(ValueError, match="alternatives must have the shape"):
+        one_run_audit(mechanism, pair[0], pair[0][:3])
+
+
+def test_audits_are_reproducible():
+    results = [
+        empirical_epsilon(NoisyProjection(1.0), *tables(2), 1_000, generator=seeded(9)) for _ in range(2)
+    ]
+    assert results[0] == results[1]
