@@ -12,7 +12,7 @@ PROBLEMS = ("synthetic_gp", "loan", "property", "branin")
 RUNS = 50  # as in the paper
 # Where the order in r is claimed: at 50 it is within noise.
 MANY_RUNS = {"synthetic_gp": 500}
-FRONTIER_RUNS = 20
+FRONTIER_RUNS = 12
 QUICK_RUNS, QUICK_ROUNDS = 2, 4
 
 DESCRIPTION = """\
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError:
         parser.exit(1, "figures need matplotlib: pip install 'botorch-private[plots]'\n")
 
-    from store import StaleRunsError
+    from store import RunsInTheWayError
     from study import Study, run_study
 
     problems = tuple(dict.fromkeys(options.problem or PROBLEMS))
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     try:
         run_study(study, output, workers=options.workers)
-    except StaleRunsError as error:
+    except RunsInTheWayError as error:
         parser.exit(1, f"{error}\n")
     except KeyboardInterrupt:
         print("\nstopped: start again with the same options to go on", file=sys.stderr)

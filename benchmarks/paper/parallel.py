@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
@@ -65,9 +67,16 @@ def _run(batch: list[Job]) -> list[Any]:
 
 
 def _start() -> None:
-    """Set one thread a process, and leave an interrupt to the parent.
+    """Set one thread a process, leave an interrupt to the parent, and end when it has ended.
 
     With more threads, small matrices spend their time waiting for each other.
     """
     torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
+
+
+def _follow(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)  # the parent was killed, and nobody will read a result

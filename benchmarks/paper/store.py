@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -30,29 +31,40 @@ _OWN = (
 )
 
 
-class StaleRunsError(Exception):
-    """Runs on disk were made by other code."""
+class RunsInTheWayError(Exception):
+    """Runs on disk were made by other code, or another process is writing them."""
 
 
 class RunStore:
     """What was asked in each run, by a key that says all that the run depends on.
 
     One line of JSON for each run. A line that a kill left unfinished is dropped when the file is
-    opened again. Only one process may write.
+    opened again. Only one process at a time has the file, by an advisory lock.
 
     Args:
         path: The file; made if it does not exist.
         fingerprint: Of the code that makes the runs.
 
     Raises:
-        StaleRunsError: If the file was begun by other code.
+        RunsInTheWayError: If the file was begun by other code, or another process has it open.
     """
 
     def __init__(self, path: Path, fingerprint: str) -> None:
         self._path = path
         self._runs: dict[str, Any] = {}
-        whole = self._read(fingerprint) if path.exists() else 0
         self._file = path.open("ab")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise RunsInTheWayError(
+                f"another process is writing to {path}: wait for it, or choose another --output"
+            ) from None
+        try:
+            whole = self._read(fingerprint)
+        except RunsInTheWayError:
+            self._file.close()
+            raise
         self._file.truncate(whole)
         if whole == 0:
             self._write({"code": fingerprint})
@@ -95,7 +107,7 @@ class RunStore:
                 except json.JSONDecodeError:
                     break  # a crash of the machine can leave rubbish; what follows is run again
                 if end == 0 and entry.get("code") != fingerprint:
-                    raise StaleRunsError(
+                    raise RunsInTheWayError(
                         f"{self._path} holds runs of other code or libraries: delete it to start "
                         f"anew, or choose another --output"
                     )

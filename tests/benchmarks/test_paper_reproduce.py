@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
@@ -25,7 +26,7 @@ from parallel import Job, complete
 from printed import gaps, tables
 from problems import PROBLEMS
 from simulate import Curves, simulate
-from store import RunStore, StaleRunsError, fingerprint
+from store import RunsInTheWayError, RunStore, fingerprint
 from summary import Mean, final, gap, results_of, write_curves
 
 from botorch_private import cli
@@ -108,9 +109,19 @@ def test_runs_of_other_code_are_refused(tmp_path):
     path = tmp_path / "runs.jsonl"
     RunStore(path, "old").close()
     before = path.read_bytes()
-    with pytest.raises(StaleRunsError, match="holds runs of other code"):
+    with pytest.raises(RunsInTheWayError, match="holds runs of other code"):
         RunStore(path, "new")
     assert path.read_bytes() == before
+
+
+def test_two_processes_cannot_write_the_same_runs(tmp_path, opened):
+    path = tmp_path / "runs.jsonl"
+    first = opened(path)
+    with pytest.raises(RunsInTheWayError, match="another process is writing to"):
+        RunStore(path, "code")
+    first.add([((1,), "one")])
+    first.close()
+    assert len(opened(path)) == 1
 
 
 def test_fingerprint_is_of_code_and_data(tmp_path, monkeypatch):
@@ -357,6 +368,35 @@ def test_an_interrupt_keeps_what_was_done(tmp_path):
     assert len(kept) > 9
     assert all(json.loads(line) for line in kept)
     assert not (output / "RESULTS.md").exists()
+
+
+def test_workers_end_when_the_parent_is_killed(tmp_path):
+    output = tmp_path / "out"
+    command = [
+        sys.executable,
+        str(PAPER),
+        "--problem",
+        "branin",
+        "--runs",
+        "40",
+        "--output",
+        str(output),
+    ]
+    process = subprocess.Popen([*command, "--workers", "1"], stderr=subprocess.DEVNULL)
+    path = output / "runs.jsonl"
+    for _ in range(600):
+        if path.exists() and path.read_bytes().count(b"\n") > 2:
+            break
+        time.sleep(0.1)
+    children = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+    assert children
+    process.kill()
+    process.wait()
+    for _ in range(200):
+        if not any(map(psutil.pid_exists, children)):
+            break
+        time.sleep(0.1)
+    assert not any(map(psutil.pid_exists, children))
 
 
 @pytest.mark.parametrize(

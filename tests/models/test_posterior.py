@@ -104,9 +104,9 @@ def matern(kernel, X, Y):
 
 def released(kernel, X, Y):
     l2 = array(kernel.lengthscale).reshape(-1) ** 2
-    width = l2 + 2 * float(kernel.noise_variance)
+    width = l2 + 2 * array(kernel.noise_variance).reshape(-1)
     shrink = l2 / width
-    exponent = 0.5 if len(l2) > 1 else (kernel.noise_dim or 0) / 2
+    exponent = 0.5 if len(shrink) > 1 else (kernel.noise_dim or 0) / 2
     K = np.prod(shrink**exponent) * np.exp(-squared(X, Y, np.sqrt(width)) / 2)
     K[(X[:, None] == Y[None]).all(axis=-1)] = 1.0
     return K
