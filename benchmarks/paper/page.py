@@ -20,6 +20,7 @@ from arms import (
     Settings,
 )
 from cells import NO_SETTINGS, Cell, baseline, raised_settings, releases
+from commentary import COMMENTARY
 from figure import TITLES
 from markdown import markdown
 from printed import PrintedRegret, gaps, tables
@@ -44,7 +45,7 @@ def section(problem: Problem, results: Results) -> Iterator[str]:
     yield from (f"## {title[0].upper()}{title[1:]}", "")
     yield from (_description(problem, runs), "")
     yield from (f"- {sentence}" for sentence in (*problem.assumed, f"tail rule: {problem.tail_rule}"))
-    yield from ("", _interval(problem), "")
+    yield from ("", _interval(problem), "", *COMMENTARY[problem.name].splitlines(), "")
     yield from ("### Without privacy", "")
     yield from _non_private(problem, results)
     yield from ("", f"### Tables: simple regret after {problem.rounds} rounds", "")
