@@ -29,8 +29,8 @@ class DenoisedRelease(Release):
     where noise is as wide as the data, and where features are many and related.
 
     With a finite number of rows the axes are themselves noisy. The shares are those that minimize the
-    squared error then (Gavish & Donoho 2017, Optimal Shrinkage of Singular Values, equation 7; with
-    many rows they are the ones above), and axes whose variance noise alone could have made are left
+    squared error then (Gavish & Donoho 2017, Optimal Shrinkage of Singular Values, for Frobenius loss;
+    with many rows they are the ones above), and axes whose variance noise alone could have made are left
     out. Everything is post-processing of released rows: it costs no privacy, and a modeler may do it.
     Row numbers stay.
 
@@ -99,7 +99,7 @@ def _edge(aspect: float) -> float:
 def _shrinkage(total: Tensor, s2: float, aspect: float) -> tuple[Tensor, Tensor]:
     """Share of each axis that is kept, and the variance that is left of the inputs on it.
 
-    Gavish & Donoho (2017), equations 2 and 7, with the variance ``total / s2`` for their ``y^2``.
+    Gavish & Donoho (2017), the shrinker for Frobenius loss, with ``total / s2`` for their ``y^2``.
     """
     if s2 == 0:
         return torch.ones_like(total), torch.zeros_like(total)
