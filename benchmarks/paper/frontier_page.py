@@ -20,7 +20,7 @@ in σ_y: mean ± standard error. δ = {DELTA:g}. The base is what curator and mo
 of their own, but for two that the kind of problem suggests: `NoisyProjection(epsilon, delta)`, and
 `Modeler(release, beta_scale=0.2, outcome_noise=0.4)`, the latter for outcomes of people and markets
 (0.1 for molecules, nothing for functions). Hyperparameters are learned from the answers. The other
-columns change one thing each."""
+tables change one thing each. Releases are private but for the seeds that make a benchmark repeatable."""
 
 # What must hold of the hospital table, after 50 rounds with learned hyperparameters.
 _TARGETS = {3.0: 0.15, 1.0: 0.4}

@@ -243,7 +243,7 @@ deviations of the outcomes. A run has its own initial record, projection and noi
   times the *variance*, δ' = 0.1, no record asked twice. Not private.
 - **as printed**: `SpectralProjection` and `DiscreteUCB`. Not private where n > d.
 - **private**: `NoisyProjection` on declared ranges at the same ε and δ, the noise-aware kernel, and the
-  schedule of β as printed. Private.
+  schedule of β as printed. Private, but for the seeds that make a benchmark repeatable.
 - **private, scaled**: the same with a fifth of β.
 - **private, paper's unit**: the same again on the paper's preprocessing, so that one unit is as long
   as for Algorithm 1. The preprocessing is learned from the table, so that the whole is not private: it
