@@ -13,6 +13,7 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.release import Release
 
+_MOST_DROWNED = 16  # coordinates for the variance of axes that are not estimated
 _MARGIN = 1e-3  # above the edge, where an axis keeps a share of itself
 
 
@@ -30,12 +31,14 @@ class DenoisedRelease(Release):
 
     With a finite number of rows the axes are themselves noisy. The shares are those that minimize the
     squared error then (Gavish & Donoho 2017, Optimal Shrinkage of Singular Values, for Frobenius loss;
-    with many rows they are the ones above), and axes whose variance noise alone could have made are left
-    out. Everything is post-processing of released rows: it costs no privacy, and a modeler may do it.
-    Row numbers stay.
+    with many rows they are the ones above). Axes whose variance noise alone could have made are not
+    estimated: what the inputs vary along them, known in sum, is left as variance of up to 16 more
+    coordinates that hold no distances. Everything is post-processing of released rows: it costs no
+    privacy, and a modeler may do it. Row numbers stay.
 
     Attributes:
-        candidates: ``n x m`` float64 estimates in principal axes, centred, ``m <= r``.
+        candidates: ``n x m`` float64 estimates in principal axes, centred, ``m <= r``. The last columns
+            are 0 where some axes were not estimated.
         guarantee: That of the release.
         noise_variance: The ``m`` variances that are left, in squared units.
         noise_dim: ``m``.
@@ -68,11 +71,19 @@ class DenoisedRelease(Release):
         if not kept.any():
             kept[-1] = True  # all is noise: keep what is most unlike it
         share, left = _shrinkage(total[kept], s2, release.noise_dim / n)
+        estimates = (centred @ axes[:, kept]) * share
+        # The inputs' variance in all, less what the kept axes have of it.
+        explained = float((share.square() * total[kept] + left).sum())
+        drowned = float(total.sum()) - s2 * release.noise_dim - explained
+        others = min(release.noise_dim - int(kept.sum()), _MOST_DROWNED)
+        if s2 > 0 and drowned > 0 and others > 0:
+            estimates = torch.cat([estimates, estimates.new_zeros(n, others)], dim=1)
+            left = torch.cat([left, left.new_full((others,), drowned / others)])
         return cls(
-            candidates=(centred @ axes[:, kept]) * share,
+            candidates=estimates,
             guarantee=release.guarantee,
             noise_variance=tuple(left.tolist()),
-            noise_dim=int(kept.sum()),
+            noise_dim=len(left),
             isotropic=True,
         )
 
@@ -85,6 +96,11 @@ class DenoisedRelease(Release):
         assert isinstance(self.noise_variance, tuple)
         squared = self.candidates.square().sum(dim=1).mean() + sum(self.noise_variance)
         return math.sqrt(float(squared)) or 1.0
+
+    @classmethod
+    def load(cls, path: object) -> NoReturn:
+        """Refuse: a file holds a release, to be loaded by `Release.load`."""
+        raise TypeError("a DenoisedRelease is not loaded: Release.load the file, and denoise that")
 
     def save(self, path: object) -> NoReturn:
         """Refuse: what crosses is the release, and `of` makes the same of it everywhere."""

@@ -33,7 +33,7 @@ class Setup:
         noise: As in `NoisyProjection`.
         projected: Whether records are projected, on a third of their dimensions and at most 40.
         modeler: Arguments of `Modeler`.
-        known: Whether the modeler knows the hyperparameters of a fit to the whole table.
+        known: Whether the modeler knows hyperparameters that were fitted to up to 1,500 outcomes.
         everywhere: Whether all epsilons are run, and the search without privacy.
     """
 
@@ -58,7 +58,7 @@ SETUPS = {
         Setup("projected", "r = a third of d, at most 40", projected=True),
         Setup("theory's beta", "`beta_scale=1`", modeler=(("beta_scale", 1.0),)),
         Setup("no word on noise", "`outcome_noise=None`", modeler=(("outcome_noise", None),)),
-        Setup("known", "hyperparameters of a fit to the whole table", known=True, everywhere=True),
+        Setup("known", "hyperparameters known from 1,500 outcomes", known=True, everywhere=True),
     )
 }
 # Twice as many runs where a target stands or falls with a choice of features.

@@ -33,7 +33,8 @@ class FrontierTable:
         draw_outcomes: The ``n`` outcomes of a run's seed, to be maximised.
         sigma_y: Regrets are reported in it.
         outcome_noise: What the modeler expects, from what kind of outcome it is; None: no noise.
-        hyperparameters: Of an isotropic process, fitted to the whole table: what "known" means.
+        hyperparameters: Of an isotropic process, fitted to 1,500 random records, or all: what "known"
+            means.
         about: What it is, in a sentence.
     """
 

@@ -10,8 +10,11 @@ import torch
 from arms import (
     ARMS,
     AS_PRINTED,
+    AS_PRINTED_SCALED,
     AS_RELEASED,
     LEARNED,
+    NON_PRIVATE,
+    NON_PRIVATE_SCALED,
     PRIVATE,
     PRIVATE_SAME_UNIT,
     PRIVATE_SCALED,
@@ -19,7 +22,7 @@ from arms import (
     Arm,
     Settings,
 )
-from cells import NO_SETTINGS, Cell, baseline, raised_settings, releases
+from cells import MOST, NO_SETTINGS, Cell, baseline, most_runs, raised_settings, releases
 from commentary import COMMENTARY
 from figure import TITLES
 from markdown import markdown
@@ -72,8 +75,15 @@ def _description(problem: Problem, runs: int) -> str:
     n, d = problem.records.shape
     return (
         f"{n:,} records of {d} features, T = {problem.rounds}, δ = {problem.delta:g}, {runs} runs of "
-        f"each cell: mean ± standard error, in σ_y. What the paper leaves open, and what was taken:"
+        f"each cell{_fewer(runs)}: mean ± standard error, in σ_y. What the paper leaves open, and what "
+        f"was taken:"
     )
+
+
+def _fewer(runs: int) -> str:
+    """Say which arms have fewer runs."""
+    names = [f'"{name}"' for name in ARMS if most_runs(name, runs) < runs]
+    return f" ({MOST} of {', '.join(names)})" if names else ""
 
 
 def _interval(problem: Problem) -> str:
@@ -155,13 +165,18 @@ def _gaps(problem: Problem, results: Results) -> list[str]:
     for entry in gaps(problem.name):
         settings = Settings(entry.log_epsilon, entry.projection_dim)
         found = []
-        for arm in columns(problem):
+        for arm in _gap_columns(problem):
             cell = Cell(problem.name, arm.name, settings)
             found.append(str(gap(results, cell, Cell(problem.name, baseline(arm.name), NO_SETTINGS))))
         rows.append(
             (f"exp({entry.log_epsilon:g})", str(entry.projection_dim), f"{entry.gap:.3f}", *found)
         )
-    return markdown(("ε", "r", "paper", *(arm.name for arm in columns(problem))), rows)
+    return markdown(("ε", "r", "paper", *(arm.name for arm in _gap_columns(problem))), rows)
+
+
+def _gap_columns(problem: Problem) -> tuple[Arm, ...]:
+    as_released, as_printed, *private = columns(problem)
+    return as_released, as_printed, AS_PRINTED_SCALED, *private
 
 
 _MISMATCH = """\
@@ -194,25 +209,37 @@ def claims(problem: Problem, results: Results) -> Iterator[tuple[str, str, bool]
         yield "as released: within 0.02 rms of the paper's 18 entries", f"{off:.3f}", off <= 0.02
     for arm in columns(problem)[2:]:
         for log_epsilon in sorted({entry.log_epsilon for entry in gaps(problem.name)}):
-            yield _no_worse(problem, results, arm.name, log_epsilon)
+            yield _no_worse(problem, results, arm, log_epsilon)
         largest = max(entry.log_epsilon for entry in gaps(problem.name))
         own = _cell(problem, results, arm.name, largest)
-        excess = gap(results, own, Cell(problem.name, baseline(arm.name), NO_SETTINGS))
+        # The better of the searches without privacy by the package's rules: a rule that is worse on
+        # the records themselves excuses nothing.
+        rules = (NON_PRIVATE, NON_PRIVATE_SCALED)
+        best = min(
+            (Cell(problem.name, each.name, NO_SETTINGS) for each in rules),
+            key=lambda cell: final(results, cell).value,
+        )
+        excess = gap(results, own, best)
         yield (
-            f"{arm.name}, ε = exp({largest:g}): within 0.02 of non-private",
-            str(excess),
+            f"{arm.name}, ε = exp({largest:g}): within 0.02 of the best search without privacy",
+            f"{excess} over {best.arm}",
             excess.value <= 0.02,
         )
 
 
-def _no_worse(problem: Problem, results: Results, arm: str, log_epsilon: float) -> tuple[str, str, bool]:
-    own = _cell(problem, results, arm, log_epsilon)
-    best = _cell(problem, results, AS_PRINTED.name, log_epsilon)
-    ours, printed, excess = final(results, own), final(results, best), gap(results, own, best)
+def _no_worse(problem: Problem, results: Results, arm: Arm, log_epsilon: float) -> tuple[str, str, bool]:
+    """Against the printed arm at its best r, and by the same share of beta where that was run."""
+    own = _cell(problem, results, arm.name, log_epsilon)
+    rivals = [_cell(problem, results, AS_PRINTED.name, log_epsilon)]
+    if arm.rule == AS_PRINTED_SCALED.rule:
+        rivals.append(_cell(problem, results, AS_PRINTED_SCALED.name, log_epsilon))
+    best = min(rivals, key=lambda cell: final(results, cell).value)
+    excess = gap(results, own, best)
     return (
-        f"{arm}, ε = exp({log_epsilon:g}): at or below as printed at its best r, within an error",
-        f"{ours} against {printed} (r = {best.settings.projection_dim})",
-        not excess.value > excess.error,
+        f"{arm.name}, ε = exp({log_epsilon:g}): at or below Algorithm 1 at its best r, within an error",
+        f"{final(results, own)} against {final(results, best)} ({best.arm}, r = "
+        f"{best.settings.projection_dim}); by seeds {excess}",
+        excess.value <= excess.error,  # not so where the error is unknown
     )
 
 
@@ -243,32 +270,36 @@ deviations of the outcomes. A run has its own initial record, projection and noi
   times the *variance*, δ' = 0.1, no record asked twice. Not private.
 - **as printed**: `SpectralProjection` and `DiscreteUCB`. Not private where n > d.
 - **private**: `NoisyProjection` on declared ranges at the same ε and δ, the noise-aware kernel, and the
-  schedule of β as printed. Private, but for the seeds that make a benchmark repeatable.
+  schedule of β as printed. The release is private, but for the seeds that make a benchmark repeatable.
 - **private, scaled**: the same with a fifth of β.
 - **private, paper's unit**: the same again on the paper's preprocessing, so that one unit is as long
   as for Algorithm 1. The preprocessing is learned from the table, so that the whole is not private: it
   shows what the choice of ranges costs.
 
-Hyperparameters are known and fixed, as in the paper. `NoisyProjection` does not project: its columns
-do not depend on r.
+Hyperparameters are known and fixed, as in the paper: in every arm, length-scales, prior mean and
+variances come from all records and outcomes without privacy. `NoisyProjection` does not project: its
+columns do not depend on r. A gap to "non-private" is to the search on the records by the same rule.
 
 ## What should hold
 """
 
 
-def write(found: Mapping[str, tuple[Problem, Results]], bounds: Mapping[str, list[str]]) -> list[str]:
+def write(
+    found: Mapping[str, tuple[Problem, Results]], bounds: Mapping[str, list[str]], suffix: str = ""
+) -> list[str]:
     """The part of the page, as lines.
 
     Args:
         found: Problem and results, by name.
         bounds: What is said of Theorem 3, by name.
+        suffix: In the names of the figures.
     """
     return [
         *_HEAD.splitlines(),
         "",
         *verdicts(found),
-        *("", "![Simple regret](results/simple_regret.png)", ""),
-        *("![Cumulative regret](results/cumulative_regret.png)", ""),
+        *("", f"![Simple regret](results/simple_regret{suffix}.png)", ""),
+        *(f"![Cumulative regret](results/cumulative_regret{suffix}.png)", ""),
         *(
             line
             for name, (problem, results) in found.items()

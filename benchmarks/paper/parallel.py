@@ -1,4 +1,4 @@
-"""Run what is missing in all cores, and keep each result as soon as it is there."""
+"""Run what is missing in all cores, and keep results as soon as a few are there."""
 
 from __future__ import annotations
 
@@ -53,17 +53,29 @@ def complete(store: RunStore, jobs: Sequence[Job], *, workers: int | None, label
                     running[pool.submit(_run, batch)] = batch
                 if not running:
                     return
+                failure = None
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     batch = running.pop(future)
-                    store.add(zip([job.key for job in batch], future.result(), strict=True))
-                    bar.update(len(batch))
+                    results, error = future.result()
+                    store.add(zip([job.key for job in batch[: len(results)]], results, strict=True))
+                    bar.update(len(results))
+                    failure = failure or error
+                if failure:
+                    raise failure
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _run(batch: list[Job]) -> list[Any]:
-    return [job.function(*job.arguments) for job in batch]
+def _run(batch: list[Job]) -> tuple[list[Any], Exception | None]:
+    """Results up to the first error, and that."""
+    results: list[Any] = []
+    try:
+        for job in batch:
+            results.append(job.function(*job.arguments))
+    except Exception as error:
+        return results, error
+    return results, None
 
 
 def _start() -> None:

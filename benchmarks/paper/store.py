@@ -7,24 +7,16 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy
-import torch
-
 import botorch_private
 
-# What a run depends on: of the package, and of this folder.
-_PARTS = (
-    "acquisition",
-    "mechanisms",
-    "modeler",
-    "models",
-    "denoised_release.py",
-    "scaling.py",
-    "theory",
-)
+# What no run depends on, of the package; the libraries that runs depend on; and what they depend on
+# of this folder.
+_WITHOUT = ("audit", "cli.py", "demo.py", "loop.py", "plots.py", "transform.py")
+_LIBRARIES = ("botorch", "gpytorch", "linear_operator", "numpy", "scipy", "torch")
 _OWN = (
     *("arms.py", "frontier.py", "frontier_tables.py", "hyperparameters.py", "hyperparameters.json"),
     *("preprocessing.py", "printed.py", "problems.py", "simulate.py", "streams.py", "tables.py"),
@@ -118,14 +110,21 @@ class RunStore:
 
 
 def fingerprint(folder: Path = Path(__file__).parent) -> str:
-    """Hash of all code and data that a run depends on, and of the libraries' versions."""
+    """Hash of the code and data that runs depend on, and of the libraries' versions.
+
+    Where the files lie does not matter.
+    """
     package = Path(botorch_private.__file__).parent
-    sources = [*(folder / name for name in _OWN), *(folder / "data").iterdir()]
-    for part in _PARTS:
-        sources += (package / part).rglob("*.py") if (package / part).is_dir() else [package / part]
-    digest = hashlib.sha256(f"torch {torch.__version__} numpy {numpy.__version__}".encode())
-    for path in sorted(sources):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    sources = {f"paper/{name}": folder / name for name in _OWN}
+    sources |= {f"paper/{path.name}": path for path in (folder / "data").iterdir()}
+    for path in package.rglob("*"):
+        name = path.relative_to(package).as_posix()
+        if path.suffix in (".py", ".npz", ".json") and name.split("/")[0] not in _WITHOUT:
+            sources[name] = path
+    versions = " ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    digest = hashlib.sha256(versions.encode())
+    for name, path in sorted(sources.items()):
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

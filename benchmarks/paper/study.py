@@ -14,6 +14,7 @@ import page
 import reproduce
 from frontier_tables import TABLES
 from parallel import complete
+from problems import PROBLEMS
 from store import RunStore, fingerprint
 from summary import results_of, write_curves
 
@@ -38,6 +39,13 @@ class Study:
     rounds: int | None
     quick: bool = False
 
+    @property
+    def suffix(self) -> str:
+        """What the files of a part of the study have in their names; nothing for the whole."""
+        if set(self.problems) == set(PROBLEMS):
+            return "" if self.frontier else "-paper"
+        return "-".join(("", *self.problems)) if self.problems else "-frontier"
+
 
 def run_study(study: Study, output: Path, *, workers: int | None = None) -> None:
     """Run what the folder lacks, and write everything.
@@ -56,7 +64,7 @@ def run_study(study: Study, output: Path, *, workers: int | None = None) -> None
             sections += _frontier(study, store, results, workers)
     finally:
         store.close()
-    (output / "RESULTS.md").write_text("\n".join(sections) + "\n", encoding="utf-8")
+    (output / f"RESULTS{study.suffix}.md").write_text("\n".join(sections) + "\n", encoding="utf-8")
 
 
 def _paper(study: Study, store: RunStore, results: Path, workers: int | None) -> list[str]:
@@ -73,8 +81,9 @@ def _paper(study: Study, store: RunStore, results: Path, workers: int | None) ->
         return []
     regrets = {name: regret for name, (_, regret) in found.items()}
     for quantity in ("simple_regret", "cumulative_regret"):
-        figure.draw(regrets, results / f"{quantity}.png", quantity=quantity)
-    return page.write(found, bounds)
+        name = f"{quantity}{study.suffix}.png"
+        figure.draw(regrets, results / name, quantity=quantity)
+    return page.write(found, bounds, study.suffix)
 
 
 def _frontier(study: Study, store: RunStore, results: Path, workers: int | None) -> list[str]:

@@ -78,7 +78,7 @@ class ReleasedInputKernel(Kernel):
         elif float(variance) > 0:
             _validate.count(noise_dim=noise_dim)
         super().__init__(ard_num_dims=ard_num_dims, lengthscale_prior=lengthscale_prior, **kwargs)
-        self.noise_dim = noise_dim
+        self.noise_dim = noise_dim if coordinates is None else coordinates
         # GPyTorch indexes the buffers of a batch of kernels like its length-scales.
         variance = variance.expand(*self.batch_shape, 1, len(variance)).clone()
         self.register_buffer("noise_variance", variance)
@@ -93,8 +93,8 @@ class ReleasedInputKernel(Kernel):
         true inputs from their mean; the noise's share of it is known and taken out, so that it depends
         on released rows alone. Like BoTorch's dimension-scaled prior (Hvarfner et al. 2024) it grows
         with the square root of the dimension, but its median is a seventh of that one's and it is
-        narrower: after a few dozen noisy answers that one follows almost linear functions, and a
-        search stays where it is (measured on the hospital table in ``benchmarks/paper``).
+        narrower: after a few dozen noisy answers that one can follow almost linear functions, and a
+        search then stays where it is.
 
         Args:
             release: The release whose rows are the inputs.
@@ -144,7 +144,7 @@ class ReleasedInputKernel(Kernel):
         """Share of the variance that neighbours can have in common, ``batch_shape x 1 x 1``."""
         squared = self.lengthscale.square()
         shrink = squared / (squared + 2 * self.noise_variance.to(squared))
-        if shrink.shape[-1] == 1:
+        if shrink.shape[-1] == 1:  # one factor for all coordinates that carry noise
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
 

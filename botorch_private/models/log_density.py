@@ -170,8 +170,7 @@ def _row_noise(kernel: Any) -> dict[str, Any]:
         return {"noise_variance": 0.0, "noise_dim": None if ard else 0}
     noise = numbers(kernel.noise_variance)
     each = ard or len(noise) > 1
-    dims = (kernel.noise_dim or 0) if kernel.ard_num_dims is None else 1
-    return {"noise_variance": noise, "noise_dim": None if each else dims}
+    return {"noise_variance": noise, "noise_dim": None if each else kernel.noise_dim or 0}
 
 
 # Coefficients are computed in the dtype that GPyTorch takes them in: that of the prior's own numbers.

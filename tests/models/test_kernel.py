@@ -354,6 +354,14 @@ def test_a_variance_for_each_coordinate_equals_the_closed_form():
     assert_close(same, kernel(0.3, 3, lengthscale=0.7)(x1, x2).to_dense(), rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize("built", [{"ard_num_dims": 1}, {"noise_dim": 1}, {}])
+def test_one_coordinate_shares_as_much_however_the_kernel_is_built(built):
+    variance = 0.5 if built else [0.5]
+    x1, x2 = normal(4, 1, seed=1), normal(3, 1, seed=2)
+    found = kernel(variance, lengthscale=0.7, **built)(x1, x2).to_dense()
+    assert_close(found, by_hand(x1, x2, [0.7], 0.5), rtol=1e-12, atol=0)
+
+
 def test_kernel_composes_with_a_scale_and_priors():
     built = ScaleKernel(
         ReleasedInputKernel(0.5, 3, lengthscale_prior=GammaPrior(3.0, 6.0)),
