@@ -37,6 +37,9 @@ def draw(results: Mapping[str, Results], path: Path, *, quantity: str = "simple_
     for column, (problem, found) in enumerate(results.items()):
         for row, arm in enumerate(ROWS):
             axes = panels[row, column]
+            if all(cell.arm != arm.name for cell in found):
+                axes.set_axis_off()  # both units are one
+                continue
             _band(axes, found, Cell(problem, baseline(arm.name), NO_SETTINGS), quantity, "black", "-")
             for settings, colour, style in zip(figure_settings(problem), _COLOURS, _STYLES, strict=True):
                 _band(axes, found, Cell(problem, arm.name, settings), quantity, colour, style)
