@@ -101,15 +101,17 @@ def _likelihood_scores(
     mechanism: Any, law: Any, tables: Neighbours, trials: int, generator: torch.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     own, other = tables.records[tables.row], tables.neighbour[tables.row]
+    step = other - own
     if mechanism.projection_dim is None:
-        shift = other - own
+        steps = step, step
         errors = [_copies(mechanism, row, trials, generator) - own for row in (own, other)]
     else:
-        noise, shift = _one_by_one(mechanism, other - own, trials, generator)
-        again, moved = _one_by_one(mechanism, other - own, trials, generator)
-        return log_ratio(law, noise, shift).numpy(), log_ratio(law, again + moved, moved).numpy()
-    own_ratio, other_ratio = (log_ratio(law, error, shift).numpy() for error in errors)
-    return own_ratio, other_ratio
+        (noise, first), (again, second) = (
+            _one_by_one(mechanism, step, trials, generator) for _ in range(2)
+        )
+        steps, errors = (first, second), [noise, again + second]
+    ratios = [log_ratio(law, *each).numpy() for each in zip(errors, steps, strict=True)]
+    return ratios[0], ratios[1]
 
 
 def _copies(mechanism: Any, row: Tensor, trials: int, generator: torch.Generator) -> Tensor:
