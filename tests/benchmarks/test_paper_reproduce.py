@@ -368,64 +368,44 @@ def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys):
     assert (output / "runs.jsonl").read_text().splitlines() == again
 
 
+def begun(output, lines, **how):
+    """Start a reproduction in a process of its own, and return it with more than so many lines kept."""
+    command = [sys.executable, str(PAPER), "--problem", "branin", "--runs", "40", "--workers", "1"]
+    process = subprocess.Popen([*command, "--output", str(output)], **how)
+    path = output / "runs.jsonl"
+    wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") > lines, seconds=60)
+    return process
+
+
+def wait_until(condition, *, seconds):
+    for _ in range(10 * seconds):
+        if condition():
+            return
+        time.sleep(0.1)
+
+
 def test_an_interrupt_keeps_what_was_done(tmp_path):
     """Ctrl-C in the terminal: a signal to the whole group."""
     output = tmp_path / "out"
-    command = [
-        sys.executable,
-        str(PAPER),
-        "--problem",
-        "branin",
-        "--runs",
-        "40",
-        "--output",
-        str(output),
-    ]
-    process = subprocess.Popen(
-        [*command, "--workers", "1"], stderr=subprocess.PIPE, start_new_session=True, text=True
-    )
-    path = output / "runs.jsonl"
-    for _ in range(600):
-        if path.exists() and path.read_bytes().count(b"\n") > 9:
-            break
-        time.sleep(0.1)
+    process = begun(output, 9, stderr=subprocess.PIPE, start_new_session=True, text=True)
     os.killpg(process.pid, signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "start again with the same options to go on" in error
     assert "Traceback" not in error
-    kept = path.read_text().splitlines()
+    kept = (output / "runs.jsonl").read_text().splitlines()
     assert len(kept) > 9
     assert all(json.loads(line) for line in kept)
     assert not list(output.glob("RESULTS*"))
 
 
 def test_workers_end_when_the_parent_is_killed(tmp_path):
-    output = tmp_path / "out"
-    command = [
-        sys.executable,
-        str(PAPER),
-        "--problem",
-        "branin",
-        "--runs",
-        "40",
-        "--output",
-        str(output),
-    ]
-    process = subprocess.Popen([*command, "--workers", "1"], stderr=subprocess.DEVNULL)
-    path = output / "runs.jsonl"
-    for _ in range(600):
-        if path.exists() and path.read_bytes().count(b"\n") > 2:
-            break
-        time.sleep(0.1)
+    process = begun(tmp_path / "out", 2, stderr=subprocess.DEVNULL)
     children = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
     assert children
     process.kill()
     process.wait()
-    for _ in range(200):
-        if not any(map(psutil.pid_exists, children)):
-            break
-        time.sleep(0.1)
+    wait_until(lambda: not any(map(psutil.pid_exists, children)), seconds=20)
     assert not any(map(psutil.pid_exists, children))
 
 
