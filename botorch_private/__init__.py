@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.curator import BudgetError, Curator
     from botorch_private.denoised_release import DenoisedRelease
-    from botorch_private.guarantee import PrivacyGuarantee, compose
+    from botorch_private.guarantee import PrivacyGuarantee
     from botorch_private.history import History
     from botorch_private.loop import run
     from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
     from botorch_private.release import Release
     from botorch_private.scaling import PublicScaling
+    from botorch_private.spending import compose
     from botorch_private.transform import PrivateProjectionTransform
 
 __all__ = [
@@ -76,7 +77,7 @@ _HOMES = {
     "ReleasedInputKernel": "models",
     "SpectralProjection": "mechanisms",
     "TiedScoresWarning": "acquisition",
-    "compose": "guarantee",
+    "compose": "spending",
     "fit_model": "models",
     "make_model": "models",
     "run": "loop",

@@ -9,18 +9,21 @@ from botorch_private.noise_law import DELTA_FP, NoiseLaw
 from botorch_private.privacy_curve import gaussian_epsilon
 
 
-def composed_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) -> float:
-    """Epsilon of independent releases of the same record, at a total ``delta``.
+Shift = tuple[NoiseLaw, float]  # noise, and how far it has to hide
 
-    Pure releases (l2 Laplace) add. Gaussian releases without a projection into a subspace are one
-    Gaussian release with ``mu^2 = sum mu_i^2``, exactly. Any mixture goes through dp-accounting's
-    privacy loss distributions, or through basic composition where that costs less: l2 Laplace as a
-    pure-epsilon event (no one-dimensional Laplace pair is proved to dominate it), a projected
-    Gaussian as an ``(epsilon, delta)`` event.
+
+def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
+    """Epsilon of independent draws of noise on the same record, at a total ``delta``.
+
+    Pure draws (l2 Laplace) add. Gaussian draws without a projection into a subspace are one Gaussian
+    draw with ``mu^2 = sum mu_i^2``, exactly. Any mixture goes through dp-accounting's privacy loss
+    distributions, or through basic composition where that costs less: l2 Laplace as a pure-epsilon
+    event (no one-dimensional Laplace pair is proved to dominate it), a projected Gaussian as an
+    ``(epsilon, delta)`` event.
 
     Args:
-        laws: Laws of the noise of each release.
-        distance: Distance of the two records in units, > 0.
+        shifts: The law of each draw, with the distance of the two values of the record that it
+            hides, >= 0, in units of that law.
         delta: The total delta.
 
     Returns:
@@ -29,23 +32,25 @@ def composed_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) ->
     Raises:
         ImportError: If dp-accounting is needed and not installed.
     """
-    if all(law.kind == "laplace" for law in laws):
-        return sum(law.epsilon(distance, delta) for law in laws)
-    if len(laws) == 1:
-        return laws[0].epsilon(distance, delta)
-    slack = sum(law.arithmetic_slack(distance) for law in laws)
-    ideal_delta = (delta - len(laws) * DELTA_FP) * math.exp(-slack)
+    shifts = [(law, distance) for law, distance in shifts if distance > 0]
+    if all(law.kind == "laplace" for law, _ in shifts):
+        return sum(law.epsilon(distance, delta) for law, distance in shifts)
+    if len(shifts) == 1:
+        ((law, distance),) = shifts
+        return law.epsilon(distance, delta)
+    slack = sum(law.arithmetic_slack(distance) for law, distance in shifts)
+    ideal_delta = (delta - len(shifts) * DELTA_FP) * math.exp(-slack)
     if ideal_delta <= 0:
         return math.inf
-    if all(law.kind == "gaussian" and law.dim == law.features for law in laws):
-        mu = math.sqrt(sum(((distance + law.rounding) / law.scale) ** 2 for law in laws))
+    if all(law.kind == "gaussian" and law.dim == law.features for law, _ in shifts):
+        mu = math.sqrt(sum(((distance + law.rounding) / law.scale) ** 2 for law, distance in shifts))
         return gaussian_epsilon(ideal_delta, mu) + slack
-    noisy = sum(law.kind == "gaussian" for law in laws)
-    basic = sum(law.epsilon(distance, ideal_delta / noisy + DELTA_FP) for law in laws)
-    return min(basic, _mixture_epsilon(laws, distance, ideal_delta)) + slack
+    noisy = sum(law.kind == "gaussian" for law, _ in shifts)
+    basic = sum(law.epsilon(distance, ideal_delta / noisy + DELTA_FP) for law, distance in shifts)
+    return min(basic, _mixture_epsilon(shifts, ideal_delta)) + slack
 
 
-def _mixture_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) -> float:
+def _mixture_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     try:
         from dp_accounting.pld import common
         from dp_accounting.pld import privacy_loss_distribution as pld
@@ -55,11 +60,11 @@ def _mixture_epsilon(laws: Sequence[NoiseLaw], distance: float, delta: float) ->
             "pip install 'botorch-private[accounting]'"
         ) from error
     # Half of delta pays for the events that have a delta of their own, half is left for the rest.
-    events = sum(law.kind == "gaussian" and law.dim < law.features for law in laws)
+    events = sum(law.kind == "gaussian" and law.dim < law.features for law, _ in shifts)
     event_delta = delta / (2 * events) if events else 0.0
     try:
         total = pld.identity()
-        for law in laws:
+        for law, distance in shifts:
             if law.kind == "gaussian" and law.dim == law.features:
                 loss = pld.from_gaussian_mechanism(law.scale / (distance + law.rounding))
             else:

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.curator.publish import Published, check_parts, publish
-from botorch_private.guarantee import PrivacyGuarantee, compose, least_delta
+from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.spending import total as _total
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.observation import Observation
 from botorch_private.release import Release
@@ -175,11 +176,3 @@ class Curator:
                 f"objective must return a finite number, got {number} for released row {row}"
             )
         return number
-
-
-def _total(guarantees: list[PrivacyGuarantee]) -> PrivacyGuarantee:
-    """All releases together, at the delta of one of them: Gaussian releases do not add theirs up."""
-    if len(guarantees) == 1:
-        return guarantees[0]
-    one = max(part.delta for part in guarantees)
-    return compose(guarantees, delta=max(one, least_delta(guarantees)))
