@@ -1,0 +1,158 @@
+"""read_table: the declared columns of a .csv or .parquet file, as numbers, or a clear refusal.
+
+Rows are counted as a spreadsheet shows them: the names stand in row 1, the first record in row 2.
+Cell values are never echoed, and neither are the names that a file has: without a line of names they
+would be a record.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from botorch_private import _validate
+
+_FIRST_ROW = 2
+_NUMBERS = "iufb"
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
+    """Read the named columns of a table, in this order; other columns are ignored.
+
+    Args:
+        path: A .csv file (comma-separated, UTF-8, names in its first row) or a .parquet file. Yes/no
+            columns (true and false) count as 1 and 0.
+        columns: Names of the declared features.
+
+    Returns:
+        ``n x d`` float64 tensor, ``n >= 1``, all finite. The digits of a .csv are read exactly.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: If pandas, or pyarrow for .parquet, is not installed.
+        ValueError: If the file is damaged, a column is missing or stands twice, or a cell is empty,
+            not a number or infinite: the message names row and column.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"path must end in .csv or .parquet, got {path}")
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a table, but there is no file {path}")
+    wanted = list(columns)
+    try:
+        frame = _read_csv(path, wanted) if path.suffix.lower() == ".csv" else _read_parquet(path, wanted)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+    if len(frame) == 0:
+        raise ValueError(f"{path} must hold at least one record, but it holds none")
+    for name in wanted:
+        _refuse_bad_cells(frame[name], name, path)
+    try:
+        return _validate.matrix(records=frame[wanted])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _read_csv(path: Path, wanted: list[str]) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("tables need pandas: pip install 'botorch-private[frames]'") from error
+    _check_shape(path, wanted)
+    try:
+        return pandas.read_csv(
+            path,
+            encoding="utf-8-sig",
+            usecols=wanted,
+            index_col=False,
+            skip_blank_lines=False,  # so that rows are counted as a spreadsheet does
+            low_memory=False,
+            **_exact_digits(pandas.__version__),
+        )
+    except pandas.errors.ParserError as error:
+        raise ValueError(f"{path} must be a comma-separated table, but it cannot be read") from error
+
+
+def _check_shape(path: Path, wanted: list[str]) -> None:
+    """Refuse rows with more or fewer cells than names: a decimal comma would shift its neighbours."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file)
+        try:
+            names = next(rows, [])
+            _check_names(names, wanted, path)
+            for number, row in enumerate(rows, start=_FIRST_ROW):
+                if len(row) != len(names):
+                    raise ValueError(
+                        f"{path} must have as many cells in each row as there are names in row 1, "
+                        f"{len(names)}, got {len(row)} in row {number}"
+                    )
+        except csv.Error as error:
+            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
+
+
+def _exact_digits(version: str) -> dict[str, Any]:
+    """Option that has every digit count: from pandas 3.1 on it is the default, and deprecated."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> Any:
+    try:
+        import pandas
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError(
+            ".parquet tables need pandas and pyarrow: pip install 'botorch-private[parquet]', or save "
+            "the table as .csv"
+        ) from error
+    try:
+        _check_names(parquet.read_schema(path).names, wanted, path)
+        return pandas.read_parquet(path, engine="pyarrow", columns=wanted)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} must be a whole .parquet file, but it is damaged or none") from error
+
+
+def _check_names(found: list[str], wanted: list[str], path: Path) -> None:
+    for name in wanted:
+        if found.count(name) != 1:
+            problem = "it has several" if name in found else "it has none"
+            raise ValueError(
+                f"{path} must have one column {name!r}, by the names in its first row, but {problem}"
+            )
+
+
+def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
+    """Refuse the first cell of a column that is empty, a word, or infinite."""
+    import pandas
+
+    missing = cells.isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}")
+    if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
+        # A date or a duration would turn into a count of nanoseconds.
+        texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
+        words = pandas.to_numeric(texts, errors="coerce").isna().to_numpy(copy=True)
+        if not words.any():
+            words[:] = True  # numbers of a kind that float64 does not hold
+        raise ValueError(f"{path} must hold numbers, got something else {_place(words, name)}")
+    infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
+    if infinite.any():
+        raise ValueError(
+            f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
+        )
+
+
+def _place(bad: np.ndarray, name: str) -> str:
+    others = int(bad.sum()) - 1
+    more = f" (and {others} more in this column)" if others else ""
+    return (
+        f"in row {int(np.flatnonzero(bad)[0]) + _FIRST_ROW}, column {name!r}{more}; rows are counted as "
+        f"in a spreadsheet, with the names in row 1"
+    )

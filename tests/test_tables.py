@@ -1,0 +1,139 @@
+"""Tables from files: exact numbers, or a refusal that names row and column and echoes nothing."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from botorch_private.tables import read_table
+
+SECRET = "smith"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a .csv and returns its path."""
+
+    def written(text, encoding="utf-8"):
+        path = tmp_path / "table.csv"
+        path.write_text(text, encoding=encoding)
+        return path
+
+    return written
+
+
+def test_declared_columns_are_taken_by_name_in_declared_order(write):
+    path = write("name,age,extra,weight\nsmith,50,x,70.5\njones,60,,80\n")
+    table = read_table(path, ["weight", "age"])
+    assert table.dtype == torch.float64
+    assert table.tolist() == [[70.5, 50], [80, 60]]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_digits_of_a_csv_are_read_exactly(tmp_path_factory, numbers):
+    path = tmp_path_factory.mktemp("exact") / "table.csv"
+    path.write_text("a\n" + "\n".join(repr(number) for number in numbers))
+    np.testing.assert_array_equal(read_table(path, ["a"]).squeeze(-1).numpy(), numbers)
+
+
+def test_a_parquet_file_is_read_as_a_csv_is(tmp_path):
+    frame = pandas.DataFrame({"name": ["smith", "jones"], "age": [50, 60], "well": [True, False]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    for name in ("table.parquet", "table.csv"):
+        assert read_table(tmp_path / name, ["well", "age"]).tolist() == [[1, 50], [0, 60]]
+
+
+def test_a_mark_at_the_start_quotes_and_windows_line_ends_are_read(write):
+    path = write('"age","note"\r\n50,"a\r\nb"\r\n60,\r\n', encoding="utf-8-sig")
+    assert read_table(path, ["age"]).tolist() == [[50], [60]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "age\nsmith\n",
+            "must have one column 'weight', by the names in its first row, but it has none",
+        ),
+        (
+            "age,weight,weight\n1,2,3\n",
+            "must have one column 'weight', by the names in its first row, but",
+        ),
+        ("", "must have one column 'age'"),
+        ("50,smith\n60,jones\n", "must have one column 'age'"),
+        ("age;weight\n50;60\n", "must have one column 'age'"),
+        ("age,weight\n", "must hold at least one record, but it holds none"),
+        ("age,weight\n1,2\n3,smith\n", "got something else in row 3, column 'weight'"),
+        ("age,weight\n1,2\n,2\n,2\n", "no empty cells, got one in row 3, column 'age' (and 1 more"),
+        ("age,weight\n1,2\n3\n", "as there are names in row 1, 2, got 1 in row 3"),
+        ("age,weight\n1,2\n\n3,4\n", "as there are names in row 1, 2, got 0 in row 3"),
+        ("age,weight\n1,NA\n", "got one in row 2, column 'weight'"),
+        ("age,weight\n1,inf\n", "got an infinite one in row 2, column 'weight'"),
+        ("age,weight\n1,2,smith\n3,4,smith\n", "as there are names in row 1, 2, got 3 in row 2"),
+        ("age,weight\n1,2\n3,4,smith\n", "as there are names in row 1, 2, got 3 in row 3"),
+        ("age,weight\n1,5,70\n", "as there are names in row 1, 2, got 3 in row 2"),
+        ("age,weight\n1,2024-01-01\n", "got something else in row 2, column 'weight'"),
+        ('age,weight\n"1,5",2\n', "got something else in row 2, column 'age'"),
+        (f"age,weight\n{2**53 + 1},2\n", "must be exact in float64"),
+        (f"age,weight\n{10**40},2\n", "got something else in row 2, column 'age'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_row_and_column_without_its_value(write, text, message):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_table(path, ["age", "weight"])
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert SECRET not in str(refused.value)
+    assert "2024" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0, None], "must have no empty cells, got one in row 3"),
+        (["1", "smith"], "must hold numbers, got something else in row 3"),
+        (["1", "2"], "must hold numbers, got something else in row 2"),
+        (pandas.to_datetime(["2024-01-01", "2024-01-02"]), "got something else in row 2"),
+        ([1.0, np.inf], "got an infinite one in row 3"),
+    ],
+)
+def test_a_parquet_column_that_cannot_be_used_is_refused(tmp_path, column, message):
+    path = tmp_path / "table.parquet"
+    pandas.DataFrame({"age": column}).to_parquet(path)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_table(path, ["age"])
+    assert message in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_files_that_are_no_tables_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_table(tmp_path / "none.csv", ["age"])
+    with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet"):
+        read_table(tmp_path / "table.xlsx", ["age"])
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfea\x00")
+    with pytest.raises(ValueError, match="must be UTF-8 text"):
+        read_table(tmp_path / "bytes.csv", ["age"])
+    (tmp_path / "bytes.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(ValueError, match="damaged or none"):
+        read_table(tmp_path / "bytes.parquet", ["age"])
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "extra"), [("pandas", "t.csv", "frames"), ("pyarrow", "t.parquet", "parquet")]
+)
+def test_a_missing_reader_is_named_with_what_to_install(tmp_path, missing, name, extra):
+    (tmp_path / name).write_text("age\n1\n")
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        f"from botorch_private.tables import read_table\nread_table({str(tmp_path / name)!r}, ['age'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"pip install 'botorch-private[{extra}]'" in done.stderr
