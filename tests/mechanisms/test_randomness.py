@@ -20,6 +20,7 @@ from botorch_private import (
     PublicScaling,
     Release,
     SpectralProjection,
+    compose,
 )
 from botorch_private.curator import publish
 
@@ -50,16 +51,11 @@ def by_curator(mechanism, table=TABLE, **options):
     return Curator(table, SCALING, mechanism, torch.zeros(N), **options).release.candidates
 
 
-def by_rerelease(mechanism, table=TABLE, **options):
-    curator = Curator(table, SCALING, mechanism, torch.zeros(N), **options)
-    return curator.rerelease(epsilon_budget=1e6).candidates
-
-
 def by_transform(mechanism, table=TABLE, **options):
     return PrivateProjectionTransform(table, SCALING, mechanism, **options).release.candidates
 
 
-PATHS = [by_apply, by_publish, by_curator, by_rerelease, by_transform]
+PATHS = [by_apply, by_publish, by_curator, by_transform]
 every_way = pytest.mark.parametrize(
     ("path", "mechanism"),
     [(path, mechanism) for path in PATHS for mechanism in MECHANISMS.values()],
@@ -189,11 +185,9 @@ def test_the_file_of_a_seeded_release_does_not_hold_the_seed(tmp_path):
         assert text.encode() not in content
 
 
-def test_one_seeded_release_voids_what_a_curator_promises_altogether():
-    generator = torch.Generator().manual_seed(SEED)
-    curator = Curator(TABLE, SCALING, LAPLACE, torch.zeros(N), generator=generator)
-    curator.rerelease(epsilon_budget=10.0)
-    assert_says_seeded(curator.guarantee)
+def test_one_seeded_release_voids_what_several_promise_together():
+    fair = publish(TABLE, SCALING, LAPLACE).release.guarantee
+    assert_says_seeded(compose([fair, seeded_release().guarantee]))
 
 
 # --- workers never share noise ---
