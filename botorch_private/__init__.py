@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
-    from botorch_private.curator import BudgetError, Curator
+    from botorch_private.curator import BudgetError, Curator, Ledger
     from botorch_private.denoised_release import DenoisedRelease
     from botorch_private.guarantee import PrivacyGuarantee
     from botorch_private.history import History
     from botorch_private.loop import run
-    from botorch_private.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
+    from botorch_private.mechanisms import (
+        Mechanism,
+        NoisyProjection,
+        NoPrivacy,
+        OutcomeMechanism,
+        SpectralProjection,
+    )
     from botorch_private.modeler import Modeler
     from botorch_private.models import DiscretePosterior, ReleasedInputKernel, fit_model, make_model
     from botorch_private.observation import Observation
@@ -32,12 +38,14 @@ __all__ = [
     "DiscretePosterior",
     "DiscreteUCB",
     "History",
+    "Ledger",
     "Mechanism",
     "Modeler",
     "NoPrivacy",
     "NoisyProjection",
     "NotDifferentiallyPrivate",
     "Observation",
+    "OutcomeMechanism",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
     "PrivateProjectionTransform",
@@ -63,12 +71,14 @@ _HOMES = {
     "DiscretePosterior": "models",
     "DiscreteUCB": "acquisition",
     "History": "history",
+    "Ledger": "curator",
     "Mechanism": "mechanisms",
     "Modeler": "modeler",
     "NoPrivacy": "mechanisms",
     "NoisyProjection": "mechanisms",
     "NotDifferentiallyPrivate": "privacy_warnings",
     "Observation": "observation",
+    "OutcomeMechanism": "mechanisms",
     "PrivacyGuarantee": "guarantee",
     "PrivacyLeakWarning": "privacy_warnings",
     "PrivateProjectionTransform": "transform",

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from botorch_private.noise_law import DELTA_FP, NoiseLaw
 from botorch_private.privacy_curve import gaussian_epsilon
 
-
 Shift = tuple[NoiseLaw, float]  # noise, and how far it has to hide
 
 

@@ -43,6 +43,7 @@ class DenoisedRelease(Release):
         noise_variance: The ``m`` variances that are left, in squared units.
         noise_dim: ``m``.
         isotropic: True: axes are mixtures of features.
+        outcome_guarantee: That of the release.
 
     Example:
         >>> modeler = Modeler(DenoisedRelease.of(release))
@@ -85,6 +86,7 @@ class DenoisedRelease(Release):
             noise_variance=tuple(left.tolist()),
             noise_dim=len(left),
             isotropic=True,
+            outcome_guarantee=release.outcome_guarantee,
         )
 
     def __post_init__(self) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +18,13 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.rounding import round_up
+from botorch_private.whole_file import write_whole
 
 FORMAT = "botorch-private release"
 FORMAT_VERSION = 1
 _LEAST_SHARE = 0.01
-_SETTINGS = ("guarantee", "isotropic", "noise_dim", "noise_variance")
+_SETTINGS = ("isotropic", "noise_dim", "noise_variance")
+_GUARANTEES = ("guarantee", "outcome_guarantee")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class Release:
         noise_dim: Number of directions that carry noise.
         isotropic: Whether a kernel on the rows must have one length-scale, because they were
             rotated or projected.
+        outcome_guarantee: What is promised about the answers to come; None where outcomes are answered
+            as they are.
 
     Example:
         >>> release = Curator(records, scaling, NoisyProjection(1.0), outcomes).release
@@ -52,6 +55,7 @@ class Release:
     noise_variance: float | tuple[float, ...]
     noise_dim: int
     isotropic: bool
+    outcome_guarantee: PrivacyGuarantee | None = None
 
     def __post_init__(self) -> None:
         _validate.matrix(candidates=self.candidates, minimum_rows=2)
@@ -73,16 +77,26 @@ class Release:
         # Where noise drowns the inputs the difference is unreliable: a share of the total is kept.
         return math.sqrt(max(noisy - self.noise_dim * self.noise_variance, _LEAST_SHARE * noisy))
 
+    @property
+    def outcome_variance(self) -> float:
+        """Variance of the noise on an answer, in squared units of the outcome; 0 without such noise.
+
+        Public: a model of the answers should know it (`make_model` does).
+        """
+        promise = self.outcome_guarantee
+        if promise is None:
+            return 0.0
+        one = promise.parts[0] if promise.parts else promise
+        assert one.law is not None
+        assert one.outcome_range is not None
+        low, high = one.outcome_range
+        return one.law.variance * (high - low) ** 2
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file: the rows, the public settings, and a digest of both.
 
         The file appears whole or not at all. No pickle is involved.
         """
-        path = Path(path)
-        if not path.parent.is_dir():
-            raise FileNotFoundError(
-                f"path must be in a folder that exists, but there is no {path.parent}"
-            )
         settings = self._settings()
         metadata = {
             "format": FORMAT,
@@ -91,16 +105,7 @@ class Release:
             "sha256": _digest(self.candidates, settings),
         }
         content = save({"candidates": self.candidates.contiguous()}, metadata=metadata)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(Path(path), content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
@@ -134,7 +139,9 @@ class Release:
                 f"path must be an unaltered release file, but {path} was changed after saving"
             )
         values = json.loads(settings)
-        values["guarantee"] = PrivacyGuarantee.from_json(values["guarantee"])
+        for name in _GUARANTEES:
+            if values.get(name) is not None:
+                values[name] = PrivacyGuarantee.from_json(values[name])
         return cls(candidates=candidates, **values)
 
     def __repr__(self) -> str:
@@ -148,7 +155,9 @@ class Release:
 
     def _settings(self) -> str:
         values = {name: getattr(self, name) for name in _SETTINGS}
-        values["guarantee"] = self.guarantee.to_json()
+        for name in _GUARANTEES:
+            promise = getattr(self, name)
+            values[name] = None if promise is None else promise.to_json()
         return json.dumps(values, sort_keys=True)
 
 

@@ -12,6 +12,7 @@ from botorch.models.transforms.input import InputTransform
 from torch import Tensor
 from torch.nn import Module
 
+from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.publish import check_parts, publish
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.record_index import RecordIndex
@@ -39,6 +40,8 @@ class PrivateProjectionTransform(InputTransform, Module):
         records: ``n x d`` raw records: tensor, array or data frame; ``n >= 2``.
         scaling: Declared ranges of the features.
         mechanism: How rows are released.
+        ledger: Where the release is entered, one for each table; it can have a budget. None: nobody
+            keeps count of other releases of the same records.
         generator: None: operating-system entropy. A generator voids the guarantee.
 
     Attributes:
@@ -68,13 +71,14 @@ class PrivateProjectionTransform(InputTransform, Module):
         scaling: PublicScaling,
         mechanism: Mechanism,
         *,
+        ledger: Ledger | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.transform_on_train = True
         self.transform_on_eval = True
         self.transform_on_fantasize = True
-        self._secret = _Secret(records, scaling, mechanism, generator)
+        self._secret = _Secret(records, scaling, mechanism, ledger, generator)
         digest = bytes.fromhex(self.release.identity)
         self.register_buffer("release_sha256", torch.tensor(list(digest), dtype=torch.uint8))
 
@@ -166,11 +170,12 @@ class _Secret:
         records: Any,
         scaling: PublicScaling,
         mechanism: Mechanism,
+        ledger: Ledger | None,
         generator: torch.Generator | None,
     ) -> None:
         check_parts(scaling, mechanism)
         table = scaling.check(records)
-        self.published = publish(table, scaling, mechanism, generator=generator)
+        self.published = publish(table, scaling, mechanism, ledger=ledger, generator=generator)
         self.row_of_record = self.published.rows_of_records
         self._features = scaling.features
         self._scaling = scaling

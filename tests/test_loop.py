@@ -4,7 +4,16 @@ import sys
 import pytest
 import torch
 
-from botorch_private import Curator, History, Modeler, NoisyProjection, Observation, PublicScaling, run
+from botorch_private import (
+    Curator,
+    History,
+    Modeler,
+    NoisyProjection,
+    Observation,
+    PrivacyGuarantee,
+    PublicScaling,
+    run,
+)
 from botorch_private import loop as loop_module
 from botorch_private.modeler import modeler as modeler_module
 
@@ -203,8 +212,10 @@ def test_the_same_seeds_give_the_same_run(without_fits, swap):
 
 
 def test_a_modeler_of_another_release_is_refused_before_measuring():
-    curator, modeler = make_parties()
-    curator.rerelease(epsilon_budget=1e9)
+    budget = PrivacyGuarantee.budget(1e9)
+    curator = Curator(LINE, SCALING, NoisyProjection(1e3), LINE[:, 0], privacy_budget=budget)
+    modeler = Modeler(curator.release)
+    curator.rerelease()
     with pytest.raises(ValueError, match="modeler must work on the curator's current release"):
         run(curator, modeler, 2)
     assert len(modeler.history) == 0

@@ -85,6 +85,7 @@ def test_a_release_holds_rows_and_public_settings_and_nothing_else():
         "noise_variance",
         "noise_dim",
         "isotropic",
+        "outcome_guarantee",
     ]
     assert vars(make_release()).keys() == {field.name for field in dataclasses.fields(Release)}
 
@@ -107,6 +108,7 @@ def test_the_guarantee_in_a_release_holds_public_settings_and_nothing_else():
         "radius",
         "seeded",
         "parts",
+        "outcome_range",
     }
 
 
@@ -351,9 +353,9 @@ def test_the_file_holds_the_rows_and_these_public_settings_only(saved):
     assert metadata["format"] == "botorch-private release"
     assert metadata["format_version"] == "1"
     settings = json.loads(metadata["settings"])
-    assert settings.keys() == {"guarantee", "isotropic", "noise_dim", "noise_variance"}
     guarantee = json.loads(settings.pop("guarantee"))
     assert guarantee == json.loads(release.guarantee.to_json())
+    assert settings.pop("outcome_guarantee") is None
     assert settings == {"isotropic": False, "noise_dim": D, "noise_variance": release.noise_variance}
     rows = content[-8 * 6 * D :]
     assert rows == release.candidates.numpy().tobytes()

@@ -1,6 +1,16 @@
 """The curator's side: holds the records, releases rows, answers indices."""
 
-from botorch_private.curator.curator import BudgetError, Curator
-from botorch_private.curator.publish import Published, planned_guarantee, publish
+from botorch_private.curator.curator import Curator
+from botorch_private.curator.ledger import BudgetError, Entry, Ledger
+from botorch_private.curator.publish import Published, planned_guarantee, publish, publish_more
 
-__all__ = ["BudgetError", "Curator", "Published", "planned_guarantee", "publish"]
+__all__ = [
+    "BudgetError",
+    "Curator",
+    "Entry",
+    "Ledger",
+    "Published",
+    "planned_guarantee",
+    "publish",
+    "publish_more",
+]

@@ -12,18 +12,15 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.curator.publish import Published, check_parts, publish
+from botorch_private.curator.ledger import BudgetError, Ledger
+from botorch_private.curator.publish import Published, check_parts, publish, publish_more
 from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.spending import total as _total
 from botorch_private.mechanisms.base import Mechanism
+from botorch_private.mechanisms.outcome import OutcomeMechanism
 from botorch_private.observation import Observation
 from botorch_private.release import Release
 from botorch_private.rounding import round_up
 from botorch_private.scaling import PublicScaling
-
-
-class BudgetError(RuntimeError):
-    """What was asked for exceeds what the curator has agreed to spend."""
 
 
 class Curator:
@@ -39,11 +36,20 @@ class Curator:
         mechanism: How rows are released, for example ``NoisyProjection(epsilon=1.0)``.
         objective: Measures a record: a callable from a ``d`` float64 tensor of raw features to a
             finite number, or a vector of ``n`` outcomes that are known already.
+        outcome_mechanism: Noise on the answers, drawn once for each record and kept. None: outcomes are
+            answered as they are, and no guarantee covers them.
+        shared_outcomes: Whether the outcome of a record depends on other records as well: a rank, a
+            difference to a mean. Noised answers then add up, so that `max_queries` must be given.
         max_queries: Largest number of different records that will be measured; None: no limit.
+        privacy_budget: Largest total on any record, release and answers together, such as
+            ``PrivacyGuarantee.budget(epsilon=6.0)``. None: no limit, but no second release either.
+        ledger: Where releases of this table are entered, one for each table; it has its own budget.
+            None: one of this curator alone.
         generator: None: operating-system entropy. A generator voids the guarantee.
 
     Raises:
         ValueError: If an argument is unusable; nothing has been released then.
+        BudgetError: If the release exceeds the privacy budget; nothing has been released then.
 
     Example:
         >>> curator = Curator(records, scaling=scaling, mechanism=mechanism, objective=outcomes)
@@ -58,43 +64,61 @@ class Curator:
         mechanism: Mechanism,
         objective: Callable[[Tensor], Any] | Any,
         *,
+        outcome_mechanism: OutcomeMechanism | None = None,
+        shared_outcomes: bool = False,
         max_queries: int | None = None,
+        privacy_budget: PrivacyGuarantee | None = None,
+        ledger: Ledger | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
         check_parts(scaling, mechanism)
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
-        self._objective = self._measurement(objective)
+        self._measure = objective if callable(objective) else None
+        self._outcomes: Tensor | None = None
+        if self._measure is None:
+            self._outcomes = _validate.vector(objective=objective, length=len(self._records))
         if max_queries is not None:
             _validate.count(max_queries=max_queries)
         self.max_queries = max_queries
-        self._measured: dict[int, float] = {}
+        _validate.generator(generator=generator)
+        self._outcome_mechanism = outcome_mechanism
+        self._outcome_guarantee = self._promised_answers(outcome_mechanism, shared_outcomes)
+        self._ledger = _ledger(privacy_budget, ledger)
+        self._answers: dict[int, float] = {}  # as the modeler gets them
         self._lock = threading.RLock()
-        self._published = [self._publish()]
+        self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
     @property
     def release(self) -> Release:
-        """The release, made once."""
-        return self._published[-1].release
+        """The release, made once. Asking for it again costs nothing."""
+        return self._published.release
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was spent on these records, over all releases."""
+        return self._ledger
 
     @property
     def guarantee(self) -> PrivacyGuarantee:
-        """What all releases of these records promise together."""
-        return _total([published.release.guarantee for published in self._published])
+        """What everything that leaves promises together: all releases, and noised answers."""
+        spent = self._ledger.total
+        assert spent is not None
+        return spent
 
     @property
     def permutation(self) -> Tensor:
         """Released row -> record, ``n`` integers. For the curator's eyes only."""
-        return self._published[-1].permutation
+        return self._published.permutation
 
     @property
     def queries_left(self) -> int | None:
         """How many more records may be measured; None: no limit."""
-        return None if self.max_queries is None else self.max_queries - len(self._measured)
+        return None if self.max_queries is None else self.max_queries - len(self._answers)
 
     def query(self, index: int) -> Observation:
-        """Measure the record behind a released row, or recall its outcome.
+        """Measure the record behind a released row, or recall its answer.
 
         Args:
             index: Released row in 0..n-1.
@@ -106,73 +130,144 @@ class Curator:
         row = _validate.index(len(self._records), index=index)
         with self._lock:  # threads must neither measure twice nor exceed the budget together
             record = int(self.permutation[row])
-            if record not in self._measured:
+            if record not in self._answers:
                 if self.queries_left == 0:
                     raise BudgetError(
                         f"all max_queries={self.max_queries} measurements are spent; rows that were "
                         f"measured before are still answered"
                     )
-                self._measured[record] = self._finite(self._objective(record), row)
-            return Observation(row, self._measured[record])
+                self._answers[record] = self._answer(record, row)
+            return Observation(row, self._answers[record])
 
-    def rerelease(self, *, epsilon_budget: float | None = None) -> Release:
+    def add(self, records: Any, outcomes: Any = None) -> Release:
+        """Let further records join the table, and their rows the release.
+
+        Rows, indices and answers so far stay as they are; a `Modeler` on the new release goes on from
+        the history of the old one. The new records are charged for their own rows alone (see `Ledger`).
+        To which group of additions a row belongs is public: a record that joins alone is known by that.
+
+        Args:
+            records: ``m x d`` raw records of people who are not in the table yet, ``m >= 1``.
+            outcomes: ``m`` outcomes, where the objective is a vector; else None.
+
+        Returns:
+            The release of all records, the new ones last.
+
+        Raises:
+            ValueError: If the records are unusable, the mechanism cannot add rows, or outcomes may
+                depend on other records; nothing has been released then.
+            BudgetError: If the budget does not allow for it; nothing has been released then.
+        """
+        table = self._scaling.check(records)
+        known = None
+        if self._outcomes is not None:
+            if outcomes is None:
+                raise ValueError(
+                    "outcomes must be given for new records, since the objective is a vector"
+                )
+            known = _validate.vector(outcomes=outcomes, length=len(table))
+        elif outcomes is not None:
+            raise ValueError("outcomes must be None, since the objective is a callable")
+        promise = self._outcome_guarantee
+        if promise is not None and promise.parts:
+            raise ValueError(
+                "records can only be added where outcomes are a matter of their own record, but this "
+                "curator has shared_outcomes=True: a new record would change answers about old ones"
+            )
+        with self._lock:
+            self._published = publish_more(
+                self._published, table, self._scaling, ledger=self._ledger, generator=self._generator
+            )
+            self._records = torch.cat([self._records, table])
+            if known is not None:
+                assert self._outcomes is not None
+                self._outcomes = torch.cat([self._outcomes, known])
+            return self.release
+
+    def rerelease(self) -> Release:
         """Release the same records again, with fresh noise, a fresh projection and a fresh order.
 
         The releases compose: whoever holds both knows more about every record. So this is refused
-        unless the total is within an explicit budget. Row indices then refer to the new release.
-
-        Args:
-            epsilon_budget: Largest total epsilon at one unit of distance, over all releases, at the
-                delta of one of them.
+        unless the total is within an explicit budget. Row indices then refer to the new release;
+        answers so far, and their noise, stay those of their records.
 
         Raises:
-            BudgetError: If no budget is given, or the total would exceed it; nothing is drawn.
+            BudgetError: If there is no budget, or the total would exceed it; nothing is drawn.
         """
         with self._lock:
-            held = [published.release.guarantee for published in self._published]
-            total = _total([*held, held[-1]])
-            if epsilon_budget is None:
+            if self._ledger.budget is None:
                 raise BudgetError(
-                    f"the same records would be noised again, and epsilon at one unit would rise from "
-                    f"{round_up(_total(held).epsilon)} to {round_up(total.epsilon)} (at delta "
-                    f"{round_up(total.delta, 2)}): serve the existing release, or agree to it with "
-                    f"epsilon_budget="
+                    f"the same records would be noised again, on top of epsilon "
+                    f"{round_up(self.guarantee.epsilon)} at one unit: serve the existing release, "
+                    f"which costs nothing, or agree to a total by "
+                    f"privacy_budget=PrivacyGuarantee.budget(epsilon, delta)"
                 )
-            _validate.positive(epsilon_budget=epsilon_budget)
-            if total.epsilon > epsilon_budget:
-                raise BudgetError(
-                    f"epsilon_budget={epsilon_budget:g} is too small: epsilon at one unit would rise "
-                    f"to {round_up(total.epsilon)} (at delta {round_up(total.delta, 2)})"
-                )
-            self._published.append(self._publish())
+            self._published = self._publish(answers_promised=True)
             return self.release
 
     def __repr__(self) -> str:
         limit = "" if self.max_queries is None else f" of {self.max_queries}"
-        return f"Curator({self.release!r}, measured={len(self._measured)}{limit})"
+        return f"Curator({self.release!r}, measured={len(self._answers)}{limit})"
 
-    def _publish(self) -> Published:
-        return publish(self._records, self._scaling, self._mechanism, generator=self._generator)
+    def _publish(self, *, answers_promised: bool = False) -> Published:
+        return publish(
+            self._records,
+            self._scaling,
+            self._mechanism,
+            outcome_guarantee=self._outcome_guarantee,
+            answers_promised=answers_promised,
+            ledger=self._ledger,
+            generator=self._generator,
+        )
 
-    def _measurement(self, objective: Callable[[Tensor], Any] | Any) -> Callable[[int], Any]:
-        if callable(objective):
-            return lambda record: objective(self._records[record].clone())
-        outcomes = _validate.vector(objective=objective, length=len(self._records))
-        return lambda record: float(outcomes[record])
-
-    @staticmethod
-    def _finite(value: Any, row: int) -> float:
-        try:
-            single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
-            if isinstance(single, (str, bytes)):
-                raise TypeError("text is no number")
-            number = float(single)
-        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise ValueError(
-                f"objective must return one number, got {type(value).__name__} for released row {row}"
-            ) from error
-        if not math.isfinite(number):
-            raise ValueError(
-                f"objective must return a finite number, got {number} for released row {row}"
+    def _promised_answers(
+        self, mechanism: OutcomeMechanism | None, shared: bool
+    ) -> PrivacyGuarantee | None:
+        if mechanism is None:
+            return None
+        if not isinstance(mechanism, OutcomeMechanism):
+            raise TypeError(
+                f"outcome_mechanism must be an OutcomeMechanism, got {type(mechanism).__name__}"
             )
-        return number
+        if shared and self.max_queries is None:
+            raise ValueError(
+                "max_queries must be given with shared_outcomes=True: answers then add up, got None"
+            )
+        seeded = self._generator is not None
+        return mechanism.guarantee(answers=self.max_queries if shared else None, seeded=seeded)
+
+    def _answer(self, record: int, row: int) -> float:
+        if self._measure is None:
+            assert self._outcomes is not None
+            outcome = float(self._outcomes[record])
+        else:
+            outcome = _finite(self._measure(self._records[record].clone()), row)
+        if self._outcome_mechanism is None:
+            return outcome
+        one = torch.tensor([outcome], dtype=torch.float64)
+        return float(self._outcome_mechanism.draw(one, generator=self._generator))
+
+
+def _finite(value: Any, row: int) -> float:
+    try:
+        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
+        if isinstance(single, (str, bytes)):
+            raise TypeError("text is no number")
+        number = float(single)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise ValueError(
+            f"objective must return one number, got {type(value).__name__} for released row {row}"
+        ) from error
+    if not math.isfinite(number):
+        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
+    return number
+
+
+def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:
+    if ledger is None:
+        return Ledger(budget)
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+    if budget is not None:
+        raise ValueError("privacy_budget must be None beside a ledger: give it to Ledger(budget)")
+    return ledger

@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.curator.ledger import Ledger
+from botorch_private.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
 from botorch_private.mechanisms.base import SEEDED, Mechanism
 from botorch_private.mechanisms.entropy import entropy_from, permutation
 from botorch_private.release import Release
 from botorch_private.scaling import PublicScaling
 
+JOINED_LATER = "records joined in groups, and which rows joined together is public, as is when"
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
 
@@ -27,11 +29,13 @@ class Published:
         release: What crosses to the modeler.
         permutation: ``n`` integers: released row -> record.
         row_map: Map from scaled rows to released rows, where the mechanism is one.
+        more: Releases further scaled records beside these, where the mechanism can.
     """
 
     release: Release
     permutation: Tensor
     row_map: Callable[[Tensor], Tensor] | None
+    more: Callable[[Tensor], Tensor] | None = None
 
     @property
     def rows_of_records(self) -> Tensor:
@@ -45,15 +49,31 @@ class Published:
 
 
 def planned_guarantee(
-    n: int, scaling: PublicScaling, mechanism: Mechanism, *, seeded: bool = False
+    n: int,
+    scaling: PublicScaling,
+    mechanism: Mechanism,
+    *,
+    seeded: bool = False,
+    noised_outcomes: bool = False,
 ) -> PrivacyGuarantee:
     """What releasing ``n`` records would promise; from public parameters alone.
 
     The mechanism's own guarantee, with one unit of distance in raw units, and voided where the
     scaling was learned from data or the noise is reproducible.
+
+    Args:
+        n: Number of records.
+        scaling: Declared ranges of the features.
+        mechanism: How rows are released.
+        seeded: Whether the noise comes from a generator.
+        noised_outcomes: Whether outcomes will be answered through an `OutcomeMechanism`.
     """
+    own = mechanism.guarantee(n, scaling.features)
+    if noised_outcomes:
+        swapped = {OUTCOMES_NOT_COVERED: OUTCOMES_NOISED}
+        own = replace(own, assumptions=tuple(swapped.get(each, each) for each in own.assumptions))
     guarantee = replace(
-        mechanism.guarantee(n, scaling.features),
+        own,
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
         radius=scaling.radius,
@@ -70,6 +90,9 @@ def publish(
     scaling: PublicScaling,
     mechanism: Mechanism,
     *,
+    outcome_guarantee: PrivacyGuarantee | None = None,
+    answers_promised: bool = False,
+    ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
 ) -> Published:
     """Draw a release of a table. Each call draws fresh noise, which adds to what is spent.
@@ -78,11 +101,16 @@ def publish(
         records: ``n x d`` raw records, ``n >= 2``.
         scaling: Declared ranges of the features.
         mechanism: How rows are released.
+        outcome_guarantee: What is promised about the answers to come, to be stated in the release.
+            None: outcomes will be answered as they are.
+        answers_promised: Whether an earlier release promised the same answers, with noise that is kept.
+        ledger: Where to enter the release and the promised answers, before anything is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
 
     Raises:
         ValueError: If a record has a missing value or the wrong width, or the settings contradict
             each other; nothing is drawn then.
+        BudgetError: If the ledger's budget does not allow for it; nothing is drawn then.
     """
     check_parts(scaling, mechanism)
     entropy = entropy_from(generator)
@@ -90,7 +118,12 @@ def publish(
     n, d = table.shape
     if n < 2:
         raise ValueError(f"records must have at least 2 rows, got {n}")
-    guarantee = planned_guarantee(n, scaling, mechanism, seeded=entropy.seeded)
+    guarantee = planned_guarantee(
+        n, scaling, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
+    )
+    if ledger is not None:
+        new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
+        ledger.spend(guarantee, *new, start=0, stop=n)
     # Shuffled before anything else: matrix products round a row in ways that depend on its place.
     order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
     drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
@@ -100,8 +133,56 @@ def publish(
         noise_variance=mechanism.noise_variance(d),
         noise_dim=mechanism.noise_dim(d),
         isotropic=mechanism.isotropic,
+        outcome_guarantee=outcome_guarantee,
     )
-    return Published(release, order, drawn.row_map)
+    return Published(release, order, drawn.row_map, drawn.more)
+
+
+def publish_more(
+    published: Published,
+    records: Any,
+    scaling: PublicScaling,
+    *,
+    ledger: Ledger | None = None,
+    generator: torch.Generator | None = None,
+) -> Published:
+    """Draw rows of further records, and append them to a release in a random order among themselves.
+
+    A row has noise of its own, so what was released says nothing of the new records, and what is
+    released now nothing more of the old ones: each is charged for its own row.
+
+    Args:
+        published: What was published of the first ``n`` records.
+        records: ``m x d`` raw records, ``m >= 1``.
+        scaling: The same as for the first ones.
+        ledger: Where to enter the new rows, and the answers that the release promises, before anything
+            is drawn.
+        generator: None: operating-system entropy. A generator voids the guarantee.
+
+    Raises:
+        ValueError: If a record is unusable, or the mechanism cannot add rows; nothing is drawn then.
+        BudgetError: If the ledger's budget does not allow for it; nothing is drawn then.
+    """
+    entropy = entropy_from(generator)
+    table = scaling.check(records)
+    old = published.release
+    if published.more is None:
+        raise ValueError(
+            f"rows cannot be added to a release of {old.guarantee.mechanism} here: its cost is known "
+            f"only for records that were there when the projection was drawn, or its rows depend on "
+            f"each other. Use projection_dim=None, projection_dim >= d, or noise='laplace'"
+        )
+    n, m = len(old.candidates), len(table)
+    guarantee = replace(old.guarantee, records=n + m)
+    if JOINED_LATER not in guarantee.assumptions:
+        guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
+    if ledger is not None:
+        answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
+        ledger.spend(guarantee, *answers, start=n, stop=n + m)
+    order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
+    rows = published.more(scaling.scale_rows(table, order))
+    release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
+    return replace(published, release=release, permutation=torch.cat([published.permutation, n + order]))
 
 
 def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:

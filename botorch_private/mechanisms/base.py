@@ -24,10 +24,14 @@ class Drawn:
         rows: ``n x r`` float64 released rows, in the order of the records.
         row_map: Map of any ``... x d`` scaled rows to ``... x r``, where the mechanism is one; None
             where a released row belongs to its record alone.
+        more: Releases further ``m x d`` scaled records, ``m >= 1``, beside these: by the same
+            projection, with noise of their own. None where that would cost the first records, or the
+            further ones more than the guarantee says.
     """
 
     rows: Tensor
     row_map: Callable[[Tensor], Tensor] | None = None
+    more: Callable[[Tensor], Tensor] | None = None
 
 
 @runtime_checkable
@@ -68,14 +72,14 @@ class Mechanism(Protocol):
 def plain_numbers(mechanism: Any) -> None:
     """Turn NumPy scalars among validated settings into Python numbers, which files can hold."""
     for name, kind in (("epsilon", float), ("delta", float), ("projection_dim", int)):
-        value = getattr(mechanism, name)
+        value = getattr(mechanism, name, None)
         if value is not None:
             object.__setattr__(mechanism, name, kind(value))
 
 
-def check_scaled(scaled: Tensor) -> Tensor:
+def check_scaled(scaled: Tensor, *, minimum_rows: int = 2) -> Tensor:
     """Refuse scaled records that no guarantee is calibrated for."""
-    table = _validate.matrix(scaled=scaled, minimum_rows=2)
+    table = _validate.matrix(scaled=scaled, minimum_rows=minimum_rows)
     if float(table.norm(dim=1).max()) > LARGEST_NORM:
         raise ValueError(
             f"scaled must have rows of norm at most {LARGEST_NORM:g}, got a longer one: "

@@ -44,7 +44,7 @@ class NoPrivacy:
 
     def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
         """Return a copy of the ``n x d`` records; they are their own row-wise map."""
-        return Drawn(check_scaled(scaled).clone(), lambda rows: rows)
+        return Drawn(check_scaled(scaled).clone(), lambda rows: rows, torch.clone)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Return a copy of the ``n x d`` records."""

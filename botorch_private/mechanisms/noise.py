@@ -44,6 +44,11 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     return _gaussian(epsilon, delta, dim=dim, features=features)
 
 
+def on_grid(rows: np.ndarray, law: NoiseLaw) -> np.ndarray:
+    """Round rows to the public grid: what the noise is added to, in whole grid steps."""
+    return np.rint(rows / law.grid).astype(np.int64)
+
+
 def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     """Draw noise for ``count`` records, in whole grid steps.
 

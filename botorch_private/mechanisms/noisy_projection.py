@@ -19,11 +19,12 @@ from botorch_private.guarantee import (
 )
 from botorch_private.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.mechanisms.entropy import Entropy, entropy_from
-from botorch_private.mechanisms.noise import NOISES, calibrate, sample_on_grid
+from botorch_private.mechanisms.noise import NOISES, calibrate, on_grid, sample_on_grid
 from botorch_private.mechanisms.projection import isometry, subspace_projection
 from botorch_private.noise_law import DELTA_FP, NoiseLaw
 
 _CHUNK_ENTRIES = 2**18
+_Maps = tuple[np.ndarray | None, np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,20 @@ class NoisyProjection:
         """
         table = check_scaled(scaled)
         entropy = entropy_from(generator)
+        d = table.shape[1]
+        law, maps = self.law(d), self._maps(d, entropy)
+        more = None
+        if law.dim == d or law.kind == "laplace":
+            # Averaged over projections, the Gaussian's cost holds for records that were there before
+            # the projection was: who knows it can choose a record that it stretches most.
+            def more(further: Tensor) -> Tensor:
+                return self._release(check_scaled(further, minimum_rows=1), law, maps, entropy)
+
+        return Drawn(self._release(table, law, maps, entropy), more=more)
+
+    def _release(self, table: Tensor, law: NoiseLaw, maps: _Maps, entropy: Entropy) -> Tensor:
         n, d = table.shape
-        law = self.law(d)
-        before, after = self._maps(d, entropy)
+        before, after = maps
         width = d if self.projection_dim is None else self.projection_dim
         rows = np.empty((n, width))
         step = max(1, _CHUNK_ENTRIES // max(d, width))
@@ -146,24 +158,19 @@ class NoisyProjection:
             steps += sample_on_grid(law, len(steps), entropy)
             noisy = steps * law.grid
             rows[start : start + step] = noisy if after is None else noisy @ after
-        return Drawn(torch.from_numpy(rows))
+        return torch.from_numpy(rows)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the ``n x r`` rows alone; see `draw`."""
         return self.draw(scaled, generator=generator).rows
 
-    def _maps(self, d: int, entropy: Entropy) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def _maps(self, d: int, entropy: Entropy) -> _Maps:
         """Linear maps before and after the noise."""
         if self.projection_dim is None:
             return None, None
         if self.projection_dim < d:
             return subspace_projection(d, self.projection_dim, entropy), None
         return None, isometry(d, self.projection_dim, entropy)
-
-
-def on_grid(rows: np.ndarray, law: NoiseLaw) -> np.ndarray:
-    """Round rows to the public grid: what the noise is added to, in whole grid steps."""
-    return np.rint(rows / law.grid).astype(np.int64)
 
 
 @lru_cache(maxsize=256)

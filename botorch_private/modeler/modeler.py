@@ -119,12 +119,24 @@ class Modeler:
 
     @property
     def best(self) -> Observation:
-        """Observation with the largest value.
+        """Observation with the largest value; see `recommend` where answers are noisy.
 
         Raises:
             ValueError: If nothing was told yet.
         """
         return self.history.best
+
+    def recommend(self) -> int:
+        """Measured row with the largest posterior mean: the one to act on where answers are noisy.
+
+        The largest of many noisy answers mostly has lucky noise. The posterior knows the noise that the
+        release states, and what the neighbours of a row say.
+
+        Raises:
+            ValueError: If nothing was told yet.
+        """
+        told = list(self._told)
+        return told[int(self.posterior().mean[told].argmax())]
 
     @property
     def pending(self) -> list[int]:

@@ -13,8 +13,9 @@ from botorch.models import SingleTaskGP
 from botorch.models.transforms.outcome import Standardize
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import ScaleKernel
-from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.priors import GammaPrior, LogNormalPrior
+from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.models.kernel import ReleasedInputKernel
@@ -40,6 +41,10 @@ def make_model(
     ``LogNormal(-4, 1)``, at least 1e-4 (BoTorch's default prior: next to no noise), or
     ``LogNormal(log(outcome_noise), 1)``; output scale ``Gamma(2, 2)``; length-scale as in
     `ReleasedInputKernel.of`. Fit it with `fit_model` or BoTorch's `fit_gpytorch_mll`.
+
+    Where the release says that answers are noised, that variance is known and held fixed
+    (`FixedNoiseGaussianLikelihood`; Laplace noise by its variance), and what the outcome scatters by
+    itself is learned beside it.
 
     Args:
         release: What the curator released.
@@ -73,6 +78,7 @@ def make_model(
             f"values must differ by more than the rounding of {dtype}, got {distinct} different ones "
             f"of which {kept} are left: subtract a constant, or use dtype=torch.float64"
         )
+    targets = outcomes.unsqueeze(-1).to(device=device, dtype=dtype)
     kernel = ReleasedInputKernel.of(release, ard=ard)
     scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
     scaled_kernel.outputscale = torch.tensor(1.0)
@@ -83,21 +89,37 @@ def make_model(
         warnings.simplefilter("ignore", InputDataWarning)
         return SingleTaskGP(
             release.candidates[rows].to(device=device, dtype=dtype),
-            outcomes.unsqueeze(-1).to(device=device, dtype=dtype),
+            targets,
             covar_module=scaled_kernel,
-            likelihood=_likelihood(outcome_noise),
+            likelihood=_likelihood(outcome_noise, _known_noise(release, targets)),
             outcome_transform=Standardize(m=1),
         )
 
 
-def _likelihood(outcome_noise: float | None) -> GaussianLikelihood:
+def _known_noise(release: Release, targets: Tensor) -> Tensor | None:
+    """Variance of the noise on each of ``t`` answers, in standardized units; None without such noise."""
+    if not release.outcome_variance:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InputDataWarning)
+        _, variance = Standardize(m=1)(targets, torch.full_like(targets, release.outcome_variance))
+    assert variance is not None
+    return variance.squeeze(-1)
+
+
+def _likelihood(
+    outcome_noise: float | None, known: Tensor | None
+) -> GaussianLikelihood | FixedNoiseGaussianLikelihood:
     if outcome_noise is None:
         location, start = -4.0, math.exp(-5.0)
     else:
         _validate.probability(outcome_noise=outcome_noise)
         location = math.log(outcome_noise)
         start = max(math.exp(location - 1), 2 * _LEAST_NOISE)  # the mode, as in the default
-    return GaussianLikelihood(
-        noise_prior=LogNormalPrior(loc=location, scale=1.0),
-        noise_constraint=GreaterThan(_LEAST_NOISE, initial_value=start),
-    )
+    learned = {
+        "noise_prior": LogNormalPrior(loc=location, scale=1.0),
+        "noise_constraint": GreaterThan(_LEAST_NOISE, initial_value=start),
+    }
+    if known is None:
+        return GaussianLikelihood(**learned)
+    return FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)

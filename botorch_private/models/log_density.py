@@ -70,11 +70,18 @@ class Hyperparameter:
 def hyperparameters(model: Any) -> list[Hyperparameter]:
     """Positive hyperparameters of a model, the length-scales first."""
     *scale, kernel = kernel_parts(model.covar_module)
-    noise = model.likelihood.noise_covar
     others = [Hyperparameter(each, "outputscale") for each in scale]
-    if type(noise) is HomoskedasticNoise:
+    noise = learned_noise(model.likelihood)
+    if noise is not None:
         others.append(Hyperparameter(noise, "noise"))
     return [Hyperparameter(kernel, "lengthscale"), *others]
+
+
+def learned_noise(likelihood: Any) -> Any:
+    """Noise model with a learned variance, alone or beside known ones; None where there is none."""
+    if type(likelihood.noise_covar) is HomoskedasticNoise:
+        return likelihood.noise_covar
+    return likelihood.second_noise_covar
 
 
 class LogDensity:
@@ -100,7 +107,8 @@ class LogDensity:
         ends = np.cumsum(self._sizes)
         self._places = [slice(end - size, end) for end, size in zip(ends, self._sizes, strict=True)]
         self._names = [part.name for part in self._parts]
-        self._known = {"outputscale": np.ones(1), "noise": numbers(model.likelihood.noise)}
+        known_noise = _known_noise(model.likelihood)
+        self._known = {"outputscale": np.ones(1), "noise": np.zeros(1)}
         for name in self._names:
             self._known.pop(name, None)
         self._prior = np.zeros((5, sum(self._sizes)))
@@ -111,7 +119,11 @@ class LogDensity:
         self._Z = numbers(model.train_inputs[0]).reshape(self.t, -1)
         self._y = numbers(model.train_targets)
         self._likelihood = MarginalLikelihood(
-            self._Z, self._y, mean=self._known_mean(), **_row_noise(self._parts[0].module)
+            self._Z,
+            self._y,
+            known_noise=known_noise,
+            mean=self._known_mean(),
+            **_row_noise(self._parts[0].module),
         )
         self._now = np.log(np.concatenate([part.value for part in self._parts]))
         self.free = np.repeat([part.raw.requires_grad for part in self._parts], self._sizes)
@@ -161,6 +173,12 @@ class LogDensity:
         if self._constant is None:
             return 0.0
         return None if self._constant.requires_grad else float(self._constant.detach())
+
+
+def _known_noise(likelihood: Any) -> float | Array:
+    """Noise variances that are not learned: one of each observation, or 0."""
+    known = likelihood.noise_covar
+    return 0.0 if type(known) is HomoskedasticNoise else numbers(known.noise)
 
 
 def _row_noise(kernel: Any) -> dict[str, Any]:

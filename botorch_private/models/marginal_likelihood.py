@@ -23,7 +23,7 @@ class Evaluation(NamedTuple):
         mean: Prior mean, in units of the outcomes: the given one, or the best one.
         lengthscale: As many derivatives as length-scales.
         outputscale: One derivative.
-        noise: One derivative, by the logarithm of a factor of all noise variances.
+        noise: One derivative, by the logarithm of a factor of all noise variances but the known ones.
     """
 
     value: float
@@ -51,6 +51,8 @@ class MarginalLikelihood:
             or with ``noise_dim=None`` one for each coordinate.
         noise_dim: Number of noisy coordinates. None: coordinates are told apart, by a length-scale
             each (ARD), by a noise variance each, or both, and there is noise in each.
+        known_noise: Variances beside those of an evaluation, in squared units of the outcomes: one
+            number, or one for each observation.
         mean: Prior mean. None: at each evaluation the best one, ``1' A^-1 y / 1' A^-1 1``.
     """
 
@@ -61,6 +63,7 @@ class MarginalLikelihood:
         *,
         noise_variance: float | Array = 0.0,
         noise_dim: int | None = 0,
+        known_noise: float | Array = 0.0,
         mean: float | None = None,
     ) -> None:
         squared = cdist(Z, Z, "sqeuclidean")
@@ -68,6 +71,7 @@ class MarginalLikelihood:
         self._squared = None if noise_dim is None else squared
         self._Z = Z - Z.mean(axis=0)
         self._noise_variance = noise_variance
+        self._known_noise = known_noise
         self._noise_dim = 1 if noise_dim is None else noise_dim  # that share a length-scale
         self._known_mean = mean is not None
         self._origin = float(y.mean()) if mean is None else mean
@@ -97,7 +101,7 @@ class MarginalLikelihood:
         covariance = neighbours.copy()
         entries = covariance.reshape(-1)  # a view
         entries[self._same] = s
-        entries[:: t + 1] += noise
+        entries[:: t + 1] += noise + self._known_noise
         factor = _cholesky(covariance)
         if factor is None:
             return self._refused(lengthscale)
@@ -116,6 +120,7 @@ class MarginalLikelihood:
         weights = np.multiply.outer(alpha, alpha)
         weights -= root.T @ root
         by_noise = float((noise * weights.diagonal()).sum())
+        by_known = float((self._known_noise * weights.diagonal()).sum())
         by_covariance = float(fit - t)  # where dA = A
         weights *= neighbours
         by_shared = self._noise_dim * 2 * self._noise_variance * weights.sum()
@@ -133,7 +138,7 @@ class MarginalLikelihood:
             value,
             self._origin + float(mean),
             lengthscale=by_lengthscale,
-            outputscale=np.array([by_covariance - by_noise]) / 2,
+            outputscale=np.array([by_covariance - by_noise - by_known]) / 2,
             noise=np.array([by_noise]) / 2,
         )
 

@@ -13,6 +13,7 @@ from botorch_private import (
     NoPrivacy,
     NotDifferentiallyPrivate,
     Observation,
+    PrivacyGuarantee,
     PrivacyLeakWarning,
     PublicScaling,
     SpectralProjection,
@@ -212,11 +213,12 @@ def test_an_objective_cannot_change_the_stored_record():
         record.zero_()
         return 0.0
 
-    curator = make_curator(spoil, mechanism=ALMOST_NOISELESS)
+    budget = PrivacyGuarantee.budget(1e7)
+    curator = make_curator(spoil, mechanism=ALMOST_NOISELESS, privacy_budget=budget)
     for row in range(N):
         curator.query(row)
     assert torch.equal(torch.stack(seen), RECORDS[curator.permutation])
-    again = curator.rerelease(epsilon_budget=1e7)
+    again = curator.rerelease()
     scaled = SCALING.transform(RECORDS)[curator.permutation]
     assert torch.allclose(again.candidates, scaled, atol=1e-3)
 
@@ -269,58 +271,70 @@ def test_a_release_again_needs_a_budget(stop_drawing):
     curator = make_curator()
     before = curator.release
     stop_drawing()
-    with pytest.raises(
-        BudgetError, match=r"epsilon at one unit would rise from 3 to 6 .*epsilon_budget="
-    ):
+    with pytest.raises(BudgetError, match=r"noised again, on top of epsilon 3 at one unit: .*privacy_b"):
         curator.rerelease()
     assert curator.release is before
     assert curator.guarantee == before.guarantee
 
 
 def test_a_release_again_over_the_budget_draws_nothing(stop_drawing):
-    curator = make_curator()
+    curator = make_curator(privacy_budget=PrivacyGuarantee.budget(5.9))
     before, order = curator.release, curator.permutation
     stop_drawing()
-    with pytest.raises(BudgetError, match=r"^epsilon_budget=5.9 is too small: .* would rise to 6"):
-        curator.rerelease(epsilon_budget=5.9)
+    with pytest.raises(
+        BudgetError,
+        match=r"^the privacy budget is epsilon 5.9 .* of that 3 is spent, and with this .* would be 6: ",
+    ):
+        curator.rerelease()
     assert curator.release is before
     assert torch.equal(curator.permutation, order)
     assert curator.guarantee == before.guarantee
 
 
 @pytest.mark.parametrize("budget", [0, -1.0, float("nan"), float("inf"), "6", True])
-def test_a_budget_must_be_a_positive_number(stop_drawing, budget):
-    curator = make_curator()
+def test_a_budget_must_be_a_positive_number(budget):
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number > 0, got"):
+        PrivacyGuarantee.budget(budget)
+
+
+@pytest.mark.parametrize("budget", [6.0, "6", {"epsilon": 6.0}])
+def test_a_budget_that_is_no_guarantee_is_refused(stop_drawing, budget):
     stop_drawing()
-    with pytest.raises(ValueError, match=r"^epsilon_budget must be a finite number > 0, got"):
-        curator.rerelease(epsilon_budget=budget)
+    with pytest.raises(TypeError, match=r"^privacy_budget must be a PrivacyGuarantee, such as"):
+        make_curator(privacy_budget=budget)
+
+
+def test_a_first_release_over_the_budget_draws_nothing(stop_drawing):
+    stop_drawing()
+    with pytest.raises(BudgetError, match=r"of that 0 is spent, and with this epsilon would be 3: "):
+        make_curator(privacy_budget=PrivacyGuarantee.budget(2.9))
 
 
 def test_l2_laplace_releases_add_their_epsilons():
-    curator = make_curator()
+    curator = make_curator(privacy_budget=PrivacyGuarantee.budget(12.0))
     for releases in (2, 3, 4):
-        curator.rerelease(epsilon_budget=12.0)
+        curator.rerelease()
         assert curator.guarantee.epsilon == pytest.approx(3.0 * releases, rel=1e-9)
         assert curator.guarantee.epsilon <= 3.0 * releases
         assert len(curator.guarantee.parts) == releases
         assert curator.guarantee.holds
-    with pytest.raises(BudgetError, match=r"too small"):
-        curator.rerelease(epsilon_budget=12.0)
+    with pytest.raises(BudgetError, match=r"12 is spent"):
+        curator.rerelease()
 
 
 def test_gaussian_releases_compose_below_their_sum():
-    curator = make_curator(mechanism=GAUSSIAN)
-    curator.rerelease(epsilon_budget=2.0)
+    curator = make_curator(mechanism=GAUSSIAN, privacy_budget=PrivacyGuarantee.budget(2.0, 1e-5))
+    curator.rerelease()
     assert 1.0 < curator.guarantee.epsilon < 1.6
     assert curator.guarantee.delta == 1e-5
 
 
 def test_a_release_again_is_fresh_and_measurements_stay_known():
     laboratory = Laboratory()
-    curator = make_curator(laboratory, max_queries=1)
+    curator = make_curator(laboratory, max_queries=1, privacy_budget=PrivacyGuarantee.budget(6.0))
     first, order = curator.release, curator.permutation
     answer = curator.query(0)
-    again = curator.rerelease(epsilon_budget=6.0)
+    again = curator.rerelease()
     assert curator.release is again
     assert again is not first
     assert not torch.equal(order, curator.permutation)
@@ -332,8 +346,8 @@ def test_a_release_again_is_fresh_and_measurements_stay_known():
 
 
 def test_each_release_keeps_its_own_guarantee():
-    curator = make_curator()
-    again = curator.rerelease(epsilon_budget=6.0)
+    curator = make_curator(privacy_budget=PrivacyGuarantee.budget(6.0))
+    again = curator.rerelease()
     assert again.guarantee == planned_guarantee(N, SCALING, LAPLACE)
     assert curator.guarantee.epsilon > again.guarantee.epsilon
 
@@ -344,9 +358,10 @@ def test_a_seeded_generator_voids_the_guarantee_and_is_reproducible():
     assert torch.equal(first.permutation, second.permutation)
     assert first.guarantee.holds is False
     assert first.guarantee.seeded is True
-    first.rerelease(epsilon_budget=6.0)
-    assert not torch.equal(first.release.candidates, second.release.candidates)
-    assert first.guarantee.holds is False
+    with pytest.raises(BudgetError, match=r"without a guarantee that holds, .* seeded generator"):
+        make_curator(
+            privacy_budget=PrivacyGuarantee.budget(6.0), generator=torch.Generator().manual_seed(3)
+        )
 
 
 def test_a_learned_scaling_voids_the_guarantee():

@@ -104,8 +104,15 @@ def supported(
     Y = outcomes(X)
     if noise == "learned":
         kwargs["likelihood"] = GaussianLikelihood(PRIORS[prior](), CONSTRAINTS[constraint]())
-    else:
+    elif noise == "known":
         kwargs["train_Yvar"] = torch.linspace(0.01, 0.2, len(X), dtype=X.dtype).unsqueeze(-1)
+    else:
+        kwargs["likelihood"] = FixedNoiseGaussianLikelihood(
+            torch.linspace(0.01, 0.2, len(X), dtype=X.dtype),
+            learn_additional_noise=True,
+            noise_prior=PRIORS[prior](),
+            noise_constraint=CONSTRAINTS[constraint](),
+        )
     model = gp(X, Y, **kwargs)
     if mean == "frozen":
         model.mean_module.constant = 0.3
@@ -138,6 +145,8 @@ def parts(model):
         kernel = kernel.base_kernel
     if isinstance(model.likelihood, GaussianLikelihood):
         found.append((model.likelihood.noise_covar, "noise"))
+    elif model.likelihood.second_noise_covar is not None:
+        found.append((model.likelihood.second_noise_covar, "noise"))
     return [(kernel, "lengthscale"), *found]
 
 
@@ -183,7 +192,7 @@ def move(model, seed):
     constraint=st.sampled_from(list(CONSTRAINTS)),
     scaled=st.booleans(),
     mean=st.sampled_from(["constant", "zero", "frozen"]),
-    noise=st.sampled_from(["learned", "known"]),
+    noise=st.sampled_from(["learned", "known", "both"]),
     t=st.integers(1, 12),
     repeats=st.integers(0, 4),
     seed=st.integers(0, 1000),
@@ -287,7 +296,7 @@ def test_float32_models_reach_the_optimum_of_float64():
     kernel=st.sampled_from(list(KERNELS)),
     prior=st.sampled_from(["log-normal", "gamma"]),
     constraint=st.sampled_from(list(CONSTRAINTS)),
-    noise=st.sampled_from(["learned", "known"]),
+    noise=st.sampled_from(["learned", "known", "both"]),
     seed=st.integers(0, 50),
 )
 def test_no_hyperparameter_can_be_moved_to_a_better_value(seed, **kinds):
@@ -610,13 +619,9 @@ OTHERS = {
         lambda: gp(X, Y, covar_module=RBFKernel(lengthscale_constraint=GreaterThan(-1.0))),
         "a constraint to positive numbers between two bounds, got GreaterThan",
     ),
-    "more noise": (
-        lambda: gp(
-            X,
-            Y,
-            likelihood=FixedNoiseGaussianLikelihood(0.1 * torch.ones(6), learn_additional_noise=True),
-        ),
-        "known noise of each observation and no other",
+    "known noise of others": (
+        lambda: gp(X, Y, likelihood=FixedNoiseGaussianLikelihood(0.1 * torch.ones(1))),
+        "known noise of each observation",
     ),
     "own parameter": (with_own_parameter, "no learned parameter of its own, got extra"),
     "learned transform": (

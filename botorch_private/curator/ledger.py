@@ -1,0 +1,266 @@
+"""Ledger: what has been spent on which records, and whether one more release is within the budget."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from botorch_private import _validate
+from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.rounding import round_up
+from botorch_private.spending import compose, least_delta, total
+from botorch_private.whole_file import require_folder, write_whole
+
+FORMAT = "botorch-private ledger"
+FORMAT_VERSION = 1
+
+
+class BudgetError(RuntimeError):
+    """What was asked for exceeds what the curator has agreed to spend."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that was spent.
+
+    Args:
+        guarantee: What it promises.
+        start: First of the records that it is about, in the order in which they joined the table.
+        stop: The record after the last one.
+        time: When it was entered, UTC, ISO 8601.
+    """
+
+    guarantee: PrivacyGuarantee
+    start: int
+    stop: int
+    time: str
+
+
+class Ledger:
+    """Everything that was released or promised about the records of one table.
+
+    Entries about the same record compose (`compose`). Entries about different records do not: a change
+    of one record changes only what is about it (parallel composition, McSherry 2009, Theorem 4), so a
+    record that joined the table later is charged for what came after.
+
+    A ledger holds public facts alone: guarantees, counts and times, no record. Keep one for each table,
+    and hand it to everything that releases it. With a file, entries survive the process, and several
+    processes see each other's: an entry is on the disk before anything is drawn.
+
+    Args:
+        budget: Largest total on any record, for example ``PrivacyGuarantee.budget(epsilon=6.0)``: its
+            epsilon at one unit and its delta count. None: no limit.
+        path: JSON file to keep it in, made at the first entry. None: in memory.
+
+    Raises:
+        ValueError: If the file is no ledger, or has another budget.
+
+    Example:
+        >>> ledger = Ledger(PrivacyGuarantee.budget(epsilon=6.0))
+        >>> curator = Curator(records, scaling, NoisyProjection(3.0), outcomes, ledger=ledger)
+        >>> round(ledger.total.epsilon, 3)
+        3.0
+    """
+
+    def __init__(
+        self,
+        budget: PrivacyGuarantee | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if budget is not None and not isinstance(budget, PrivacyGuarantee):
+            raise TypeError(
+                f"privacy_budget must be a PrivacyGuarantee, such as "
+                f"PrivacyGuarantee.budget(epsilon=6.0), got {type(budget).__name__}"
+            )
+        self.budget = budget
+        self.path = None if path is None else Path(path)
+        self._entries: list[Entry] = []
+        self._lock = threading.RLock()
+        if self.path is not None:
+            require_folder(self.path)
+            with self._exclusive():
+                pass  # read it, and refuse what is no ledger
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was spent, in order."""
+        with self._exclusive():
+            return tuple(self._entries)
+
+    @property
+    def records(self) -> int:
+        """How many records something was ever spent on."""
+        return max((entry.stop for entry in self.entries), default=0)
+
+    @property
+    def totals(self) -> list[PrivacyGuarantee]:
+        """What was spent on the records, once for each different history; the most at one unit first."""
+        return [total(history) for history in _histories(self.entries)]
+
+    @property
+    def total(self) -> PrivacyGuarantee | None:
+        """The most that was spent on a record; None where nothing was."""
+        return next(iter(self.totals), None)
+
+    def spend(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+        """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
+
+        Call it before anything is drawn. Where the process dies in between, too much is charged, never
+        too little.
+
+        Args:
+            guarantees: Of all that is about to leave together.
+            start: First record, in the order in which they joined the table; at most `records`.
+            stop: The record after the last one.
+
+        Raises:
+            BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
+                not hold while there is a budget; nothing is entered then.
+            ValueError: If the ledger is of another table, by its unit or its number of records.
+        """
+        _validate.count(minimum=0, start=start)
+        _validate.count(minimum=start + 1, stop=stop)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
+        with self._exclusive():
+            self._refuse_other_table(start, stop)
+            entries = [*self._entries, *new]
+            for history in _histories(entries, start, stop):
+                self._refuse_excess(history, len(new))
+            self._write(entries)
+            self._entries = entries
+
+    def __repr__(self) -> str:
+        spent = self.total
+        epsilon = "0" if spent is None else round_up(spent.epsilon)
+        limit = "" if self.budget is None else f" of {self.budget.epsilon:g}"
+        return f"Ledger(entries={len(self.entries)}, records={self.records}, epsilon={epsilon}{limit})"
+
+    def _refuse_other_table(self, start: int, stop: int) -> None:
+        known = max((entry.stop for entry in self._entries), default=0)
+        if known and (start, stop) != (0, known) and start != known:
+            raise ValueError(
+                f"ledger must be of this table, got one of {known} records for {stop}: keep one ledger "
+                f"for each table"
+            )
+
+    def _refuse_excess(self, history: list[PrivacyGuarantee], new: int) -> None:
+        after = total(history)  # also refuses to add different units
+        if self.budget is None:
+            return
+        for guarantee in history:
+            if not guarantee.holds:
+                raise BudgetError(
+                    f"nothing that leaves under a privacy budget may be without a guarantee that holds, "
+                    f"but {guarantee.mechanism} does not: {'; '.join(guarantee.reasons)}"
+                )
+        floating_point = sum(part.delta_fp for part in after.parts or (after,))
+        delta = max(self.budget.delta, floating_point)
+        least = least_delta(after.parts or (after,))
+        epsilon = compose(history, delta=delta).epsilon if least <= delta else float("inf")
+        if epsilon > self.budget.epsilon:
+            before = history[:-new]
+            spent = compose(before, delta=delta).epsilon if before else 0.0
+            raise BudgetError(
+                f"the privacy budget is epsilon {self.budget.epsilon:g} at one unit and delta "
+                f"{self.budget.delta:g}; of that {round_up(spent) if before else 0} is spent, and with "
+                f"this epsilon would be {round_up(epsilon)}: serve what was released already, which "
+                f"costs nothing, or agree to a larger budget"
+            )
+
+    # --- the file ---
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the ledger against other threads and processes, and see their entries."""
+        with self._lock:
+            if self.path is None:
+                yield
+                return
+            with FileLock(f"{self.path}.lock"):
+                if self.path.exists():
+                    self._entries = self._read()
+                elif self._entries:
+                    raise ValueError(
+                        f"path must be the file that the ledger was kept in, but {self.path} is gone: "
+                        f"restore it, since what was spent is known from it alone"
+                    )
+                yield
+
+    def _read(self) -> list[Entry]:
+        assert self.path is not None
+        try:
+            content = json.loads(self.path.read_text(encoding="utf-8"))
+            if content["format"] != FORMAT:
+                raise KeyError("its format is another one")
+            version = content["format_version"]
+            budget = _guarantee(content["budget"])
+            entries = [
+                Entry(PrivacyGuarantee.from_json(json.dumps(each.pop("guarantee"))), **each)
+                for each in content["entries"]
+            ]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"path must be a ledger, but {self.path} is none or is damaged ({error}): restore it "
+                f"rather than starting anew, since what was spent is known from it alone"
+            ) from error
+        if version != FORMAT_VERSION:
+            raise ValueError(
+                f"path must be a ledger of format version {FORMAT_VERSION}, but {self.path} has version "
+                f"{version}: if that is newer, upgrade botorch-private"
+            )
+        if self.budget is None:
+            self.budget = budget
+        elif budget != self.budget:
+            agreed = "none" if budget is None else f"epsilon {budget.epsilon:g}, delta {budget.delta:g}"
+            raise ValueError(
+                f"budget must be the one that {self.path} was begun with, {agreed}, got epsilon "
+                f"{self.budget.epsilon:g}, delta {self.budget.delta:g}"
+            )
+        return entries
+
+    def _write(self, entries: list[Entry]) -> None:
+        if self.path is None:
+            return
+        content = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "budget": None if self.budget is None else json.loads(self.budget.to_json()),
+            "entries": [
+                {
+                    "time": entry.time,
+                    "start": entry.start,
+                    "stop": entry.stop,
+                    "guarantee": json.loads(entry.guarantee.to_json()),
+                }
+                for entry in entries
+            ],
+        }
+        write_whole(self.path, json.dumps(content, indent=1).encode())
+
+
+def _guarantee(value: Any) -> PrivacyGuarantee | None:
+    return None if value is None else PrivacyGuarantee.from_json(json.dumps(value))
+
+
+def _histories(
+    entries: tuple[Entry, ...] | list[Entry], start: int = 0, stop: int | None = None
+) -> list[list[PrivacyGuarantee]]:
+    """What was spent on each of the records, once for each different history, the costliest first."""
+    ends = sorted({end for entry in entries for end in (entry.start, entry.stop)})
+    found: list[list[PrivacyGuarantee]] = []
+    for record in reversed(ends[:-1]):  # of equally costly ones, the latest first
+        history = [entry.guarantee for entry in entries if entry.start <= record < entry.stop]
+        inside = record >= start and (stop is None or record < stop)
+        if history and inside and history not in found:
+            found.append(history)
+    return sorted(found, key=lambda history: total(history).epsilon, reverse=True)

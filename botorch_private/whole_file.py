@@ -1,0 +1,38 @@
+"""Write a file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name beside ``path``, wait for the disk, and rename it.
+
+    Raises:
+        FileNotFoundError: If there is no such folder.
+    """
+    require_folder(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # the name itself is on the disk when its folder is
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a path in a folder that is not there."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in a folder that exists, but there is no {path.parent}")
