@@ -1,8 +1,10 @@
 """What an adversary can learn: attacks, and lower bounds of epsilon that need no proof to be right."""
 
 from botorch_private.audit.empirical import empirical_epsilon
-from botorch_private.audit.known_sample import Reconstruction, known_sample_attack
+from botorch_private.audit.known_sample import known_sample_attack
 from botorch_private.audit.one_run import one_run_audit
+from botorch_private.audit.reconstruction import Reconstruction
+from botorch_private.audit.registration import guess, registration_attack
 from botorch_private.audit.replay import Replay, replay
 from botorch_private.audit.result import AuditResult
 
@@ -11,7 +13,9 @@ __all__ = [
     "Reconstruction",
     "Replay",
     "empirical_epsilon",
+    "guess",
     "known_sample_attack",
     "one_run_audit",
+    "registration_attack",
     "replay",
 ]

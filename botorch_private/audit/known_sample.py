@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from botorch_private import _validate
+from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.release import Release
 from botorch_private.scaling import PublicScaling
-
-
-@dataclass(frozen=True, eq=False)
-class Reconstruction:
-    """Records as an attacker rebuilds them.
-
-    Attributes:
-        records: ``n x d`` estimates in raw units, one for each released row. With declared ranges, of
-            the clipped records.
-        error: ``d`` root mean square errors, in raw units, as the attacker judges them: of each known
-            record, predicted from the other known ones. Infinite where they are too few to tell.
-    """
-
-    records: Tensor
-    error: Tensor
-
-    def true_error(self, records: Any) -> Tensor:
-        """Root mean square error of each feature, in raw units, for who knows the true records.
-
-        Args:
-            records: ``n x d`` raw records in the order of the released rows.
-        """
-        truth = _validate.matrix(records=records)
-        if truth.shape != self.records.shape:
-            raise ValueError(
-                f"records must have shape {tuple(self.records.shape)}, got {tuple(truth.shape)}"
-            )
-        return (self.records - truth).square().mean(dim=0).sqrt()
 
 
 def known_sample_attack(
@@ -58,6 +29,10 @@ def known_sample_attack(
         records: ``m x d`` raw records of those rows.
         scaling: The declared ranges, which are public: the attacker then knows how values outside them
             were clipped. None: the attack assumes that none were.
+
+    Returns:
+        The estimates; their judged error is that of each known record, predicted from the other known
+        ones, and infinite where they are too few to tell.
 
     Raises:
         ValueError: If an index is out of range or named twice, or the records do not fit.
