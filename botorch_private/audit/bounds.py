@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
 from botorch_private import _validate
 from botorch_private.privacy_curve import gaussian_epsilon
+
+_THRESHOLDS = 51
 
 
 def proportion_bounds(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
@@ -65,3 +69,41 @@ def gaussian_epsilon_from_rates(hits: float, false_alarms: float, delta: float) 
         return 0.0
     mu = float(ndtri(hits) - ndtri(false_alarms))
     return math.inf if math.isinf(mu) else gaussian_epsilon(delta, mu)
+
+
+def certified_epsilon(
+    own: np.ndarray,
+    other: np.ndarray,
+    delta: float,
+    confidence: float = 0.95,
+    rule: Callable[[float, float, float], float] = epsilon_from_rates,
+) -> float:
+    """Epsilon that scores of what was made from two tables certify from below.
+
+    The test says "it was the first table" where the score is at least a threshold, which is chosen on
+    the first half of both and judged on the second.
+
+    Args:
+        own: Scores of releases of the first table, larger where they look like it.
+        other: As many scores of releases of the second table.
+        delta: In [0, 1).
+        confidence: Of the bound, in (0, 1).
+        rule: From a bound of the power, one of the false alarms, and delta, to epsilon.
+    """
+    half = len(own) // 2
+    failure = (1 - confidence) / 2  # two rates
+    pilot = np.unique(
+        np.quantile(np.concatenate([own[:half], other[:half]]), np.linspace(0, 1, _THRESHOLDS))
+    )
+
+    def bound(threshold: float, part: slice) -> float:
+        hits, alarms = (int((scores[part] >= threshold).sum()) for scores in (own, other))
+        count = len(own[part])
+        return rule(
+            proportion_bounds(hits, count, failure)[0],
+            proportion_bounds(alarms, count, failure)[1],
+            delta,
+        )
+
+    best = max(pilot, key=lambda threshold: bound(float(threshold), slice(0, half)))
+    return bound(float(best), slice(half, None))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.audit.bounds import (
+    certified_epsilon,
     epsilon_from_rates,
     gaussian_epsilon_from_rates,
-    proportion_bounds,
 )
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
@@ -21,7 +20,6 @@ from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.mechanisms import Mechanism
 
 _AT_ONCE = 100_000  # rows of one release
-_THRESHOLDS = 51
 _SAME_SUBSPACE = 1e-6  # relative residual
 
 
@@ -84,7 +82,7 @@ def empirical_epsilon(
         if law.kind == "gaussian" and law.dim == law.features:  # a mixture of them has no mu
             rule, method = gaussian_epsilon_from_rates, "likelihood ratio, by mu"
     return AuditResult(
-        lower_bound=_certified(*scores, rule, guarantee.delta, confidence),
+        lower_bound=certified_epsilon(*scores, guarantee.delta, confidence, rule),
         claimed=guarantee.at(tables.distance),
         delta=guarantee.delta,
         distance=tables.distance,
@@ -161,33 +159,3 @@ def _residual_scores(
             scores[i] = -float(outside.norm() / rows.norm())
         found.append((scores > -_SAME_SUBSPACE).astype(float))
     return found[0], found[1]
-
-
-# --- from scores to epsilon ---
-
-
-def _certified(
-    own: np.ndarray,
-    other: np.ndarray,
-    rule: Callable[[float, float, float], float],
-    delta: float,
-    confidence: float,
-) -> float:
-    """Choose a threshold on the first half of both, and bound the rates on the second."""
-    half = len(own) // 2
-    failure = (1 - confidence) / 2  # two rates
-    pilot = np.unique(
-        np.quantile(np.concatenate([own[:half], other[:half]]), np.linspace(0, 1, _THRESHOLDS))
-    )
-
-    def bound(threshold: float, part: slice) -> float:
-        hits, alarms = (int((scores[part] >= threshold).sum()) for scores in (own, other))
-        count = len(own[part])
-        return rule(
-            proportion_bounds(hits, count, failure)[0],
-            proportion_bounds(alarms, count, failure)[1],
-            delta,
-        )
-
-    best = max(pilot, key=lambda threshold: bound(float(threshold), slice(0, half)))
-    return bound(float(best), slice(half, None))

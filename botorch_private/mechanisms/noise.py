@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ _NUDGE = 1 + 1e-11
 _ITERATIONS = 50
 
 
+@lru_cache(maxsize=256)
 def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
     """Return the smallest noise that keeps ``(epsilon, delta)`` at one unit of distance.
 

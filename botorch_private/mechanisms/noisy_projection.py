@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -90,7 +89,7 @@ class NoisyProjection:
                 f"average over projections), got {self.delta:g}; or accept noise='laplace', whose "
                 f"noise is sqrt(d/r) = {np.sqrt(d / dim):.3g} times wider than without a projection"
             )
-        return _calibrated(self.noise, self.epsilon, self.delta, dim, d)
+        return calibrate(self.noise, self.epsilon, self.delta, dim=dim, features=d)
 
     def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
         """What is promised for ``n`` records of ``d`` features, before any data are seen."""
@@ -171,8 +170,3 @@ class NoisyProjection:
         if self.projection_dim < d:
             return subspace_projection(d, self.projection_dim, entropy), None
         return None, isometry(d, self.projection_dim, entropy)
-
-
-@lru_cache(maxsize=256)
-def _calibrated(noise: str, epsilon: float, delta: float, dim: int, features: int) -> NoiseLaw:
-    return calibrate(noise, epsilon, delta, dim=dim, features=features)
