@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -257,10 +257,15 @@ def _histories(
 ) -> list[list[PrivacyGuarantee]]:
     """What was spent on each of the records, once for each different history, the costliest first."""
     ends = sorted({end for entry in entries for end in (entry.start, entry.stop)})
-    found: list[list[PrivacyGuarantee]] = []
-    for record in reversed(ends[:-1]):  # of equally costly ones, the latest first
+    found: dict[tuple[PrivacyGuarantee, ...], list[PrivacyGuarantee]] = {}
+    for record in reversed(ends[:-1]):  # of equally costly ones, the latest stands for all
         history = [entry.guarantee for entry in entries if entry.start <= record < entry.stop]
         inside = record >= start and (stop is None or record < stop)
-        if history and inside and history not in found:
-            found.append(history)
-    return sorted(found, key=lambda history: total(history).epsilon, reverse=True)
+        if history and inside:
+            found.setdefault(tuple(map(_cost, history)), history)
+    return sorted(found.values(), key=lambda history: total(history).epsilon, reverse=True)
+
+
+def _cost(guarantee: PrivacyGuarantee) -> PrivacyGuarantee:
+    """A guarantee without what does not bear on its cost: how large the table was, and notes."""
+    return replace(guarantee, records=None, assumptions=())
