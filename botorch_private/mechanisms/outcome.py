@@ -19,8 +19,9 @@ from botorch_private.guarantee import (
 )
 from botorch_private.mechanisms.base import SEEDED, plain_numbers
 from botorch_private.mechanisms.entropy import entropy_from
-from botorch_private.mechanisms.noise import NOISES, calibrate, on_grid, sample_on_grid
+from botorch_private.mechanisms.noise import NOISES, calibrate, sample_on_grid
 from botorch_private.noise_law import DELTA_FP, NoiseLaw
+from botorch_private.outcome_grid import noised_answer
 from botorch_private.spending import compose
 
 _WIDEST = 1e150  # its square, and answers far outside, are still numbers
@@ -126,8 +127,21 @@ class OutcomeMechanism:
             As many float64 answers: the lower end of the range plus whole grid steps, not clipped.
         """
         values = _validate.vector(outcomes=outcomes).numpy()
-        entropy, law = entropy_from(generator), self.law
         low, high = self.bound
-        shares = (np.clip(values, low, high) - low) / (high - low)
-        steps = on_grid(shares[:, None], law) + sample_on_grid(law, len(values), entropy)
-        return torch.from_numpy(low + (high - low) * law.grid * steps[:, 0])
+        steps = self.draw_steps(len(values), generator=generator)
+        return torch.from_numpy(noised_answer(values, steps, low=low, high=high, grid=self.law.grid))
+
+    def draw_steps(self, count: int, *, generator: torch.Generator | None = None) -> np.ndarray:
+        """Fresh noise for so many records, in whole steps of the grid (`noised_answer`).
+
+        Noise may be drawn and stored before its outcome is known. It is as secret as the outcome.
+
+        Args:
+            count: Number of records, >= 1.
+            generator: None: operating-system entropy. A generator voids the guarantee.
+
+        Returns:
+            ``count`` integers, int64.
+        """
+        _validate.count(count=count)
+        return sample_on_grid(self.law, count, entropy_from(generator))[:, 0]
