@@ -1,9 +1,7 @@
-"""Honest mechanisms pass every audit, and blunders do not (subtler bugs: test_mutants)."""
+"""Honest mechanisms pass every audit, and blunders do not (more: test_audit_matrix, test_mutants)."""
 
 import dataclasses
-import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -18,40 +16,11 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def tables(d, n=12, distance=1.0, seed=0):
-    """Random scaled records, and the same with one moved in a random direction."""
-    records = torch.randn(n, d, dtype=torch.float64, generator=seeded(seed))
-    step = torch.randn(d, dtype=torch.float64, generator=seeded(seed + 1))
-    neighbour = records.clone()
-    neighbour[n // 2] += distance * step / step.norm()
-    return records, neighbour
-
-
 # --- honest mechanisms ---
 
 
-@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("d", [2, 10])
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 5.0])
-def test_an_honest_mechanism_is_seldom_refuted(noise, d, epsilon):
-    """At 95 % confidence, in 20 audits; the chance of more than 4 is below 0.003."""
-    mechanism = NoisyProjection(epsilon, **noise)
-    results = [
-        empirical_epsilon(mechanism, *tables(d), trials=5_000, generator=seeded(i)) for i in range(20)
-    ]
-    assert sum(result.refuted for result in results) <= 2
-    assert all(result.claimed == pytest.approx(epsilon, rel=1e-3) for result in results)
-    assert np.median([result.lower_bound for result in results]) < epsilon
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0, 5.0])
-def test_the_bound_is_near_the_claim_for_laplace_in_two_dimensions(epsilon):
-    result = empirical_epsilon(NoisyProjection(epsilon), *tables(2), trials=200_000, generator=seeded(7))
-    assert 0.75 * epsilon <= result.lower_bound <= epsilon
-
-
 @pytest.mark.parametrize("distance", [0.3, 2.0])
-def test_the_claim_is_that_at_the_distance(distance):
+def test_the_claim_is_that_at_the_distance(tables, distance):
     mechanism = NoisyProjection(1.0)
     result = empirical_epsilon(mechanism, *tables(2, distance=distance), 20_000, generator=seeded(1))
     assert result.claimed == pytest.approx(distance, rel=1e-3)
@@ -60,18 +29,10 @@ def test_the_claim_is_that_at_the_distance(distance):
 
 
 @pytest.mark.parametrize("dim", [3, 12])
-def test_a_projected_mechanism_is_not_refuted(dim):
+def test_a_projected_mechanism_is_not_refuted(tables, dim):
     mechanism = NoisyProjection(3.0, 1e-5, dim, noise="gaussian")
     result = empirical_epsilon(mechanism, *tables(6), 1_000, generator=seeded(2))
     assert 0.1 < result.lower_bound <= result.claimed
-
-
-def test_algorithm_1_is_refuted_by_its_column_space():
-    mechanism = SpectralProjection(1.0, 1e-5, 5)
-    with pytest.warns(NotDifferentiallyPrivate):
-        result = empirical_epsilon(mechanism, *tables(3, n=30), 1_000, generator=seeded())
-    assert result.refuted or math.isinf(result.claimed)
-    assert result.lower_bound > 4
 
 
 @pytest.mark.parametrize(("noise", "expected"), [(LAPLACE, 0.65), (GAUSSIAN, 0.25)])
@@ -87,7 +48,7 @@ def test_one_release_of_many_rows_is_an_audit(noise, expected):
 @pytest.mark.parametrize("dim", [None, 3, 12])
 @pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("distance", [0.001, 1.0, 40.0])
-def test_replay_finds_nothing_in_an_honest_mechanism(noise, dim, distance):
+def test_replay_finds_nothing_in_an_honest_mechanism(tables, noise, dim, distance):
     mechanism = NoisyProjection(2.0, projection_dim=dim, **noise)
     found = replay(mechanism, *tables(6, distance=distance))
     assert found.problems == ()
@@ -134,19 +95,19 @@ class Fresh(NoisyProjection):
         (Fresh, "the same seed gave another release"),
     ],
 )
-def test_blunders_are_caught_by_replay(kind, problem):
+def test_blunders_are_caught_by_replay(tables, kind, problem):
     found = replay(kind(1.0), *tables(3))
     assert any(problem in each for each in found.problems)
 
 
-def test_scaling_by_the_largest_norm_is_caught_by_replay():
+def test_scaling_by_the_largest_norm_is_caught_by_replay(tables):
     records, neighbour = tables(3)
     neighbour[6] = 3 * records.norm(dim=1).max() * torch.tensor([1.0, 0.0, 0.0])
     found = replay(OwnScale(1.0), records, neighbour)
     assert any("rows changed of records that did not" in each for each in found.problems)
 
 
-def test_algorithm_1_is_caught_by_replay():
+def test_algorithm_1_is_caught_by_replay(tables):
     with pytest.warns(NotDifferentiallyPrivate):
         found = replay(SpectralProjection(1.0, 1e-5, 4), *tables(3, n=20))
     assert "19 rows changed of records that did not" in found.problems
@@ -156,7 +117,7 @@ def test_algorithm_1_is_caught_by_replay():
 # --- bad input ---
 
 
-def test_tables_that_are_no_neighbours_are_refused():
+def test_tables_that_are_no_neighbours_are_refused(tables):
     records, neighbour = tables(2)
     for other, message in (
         (records, "in exactly one row, got 0"),
@@ -168,7 +129,7 @@ def test_tables_that_are_no_neighbours_are_refused():
                 audit(NoisyProjection(1.0), records, other)
 
 
-def test_bad_settings_are_refused():
+def test_bad_settings_are_refused(tables):
     mechanism, pair = NoisyProjection(1.0), tables(2)
     with pytest.raises(ValueError, match="trials must be an integer >= 100, got 5"):
         empirical_epsilon(mechanism, *pair, 5)
@@ -184,7 +145,7 @@ def test_bad_settings_are_refused():
         one_run_audit(mechanism, pair[0], pair[0][:3])
 
 
-def test_audits_are_reproducible():
+def test_audits_are_reproducible(tables):
     results = [
         empirical_epsilon(NoisyProjection(1.0), *tables(2), 1_000, generator=seeded(9)) for _ in range(2)
     ]

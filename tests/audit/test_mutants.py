@@ -26,15 +26,6 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def tables(d, n=12):
-    """Random scaled records, and the same with one moved by one unit in a random direction."""
-    records = torch.randn(n, d, dtype=torch.float64, generator=seeded(0))
-    step = torch.randn(d, dtype=torch.float64, generator=seeded(1))
-    neighbour = records.clone()
-    neighbour[n // 2] += step / step.norm()
-    return records, neighbour
-
-
 SCALING = PublicScaling([0.0, -5.0, 100.0], [1.0, 5.0, 300.0])
 RECORDS = SCALING.lower + (SCALING.upper - SCALING.lower) * torch.rand(
     40, 3, dtype=torch.float64, generator=seeded(7)
@@ -56,7 +47,7 @@ class TooLittle(NoisyProjection):
 
 @BOTH
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
-def test_noise_that_is_a_fifth_too_small_is_refuted(noise, epsilon):
+def test_noise_that_is_a_fifth_too_small_is_refuted(tables, noise, epsilon):
     """100,000 releases a side. The true epsilon is 1.25 epsilon or more."""
     mutant, honest = (
         empirical_epsilon(kind(epsilon, **noise), *tables(2), trials=100_000, generator=seeded(8))
@@ -84,7 +75,7 @@ class ForgottenSensitivity(NoisyProjection):
 
 
 @BOTH
-def test_a_forgotten_sensitivity_is_found_by_replay(noise):
+def test_a_forgotten_sensitivity_is_found_by_replay(tables, noise):
     mutant, honest = (
         replay(kind(3.0, projection_dim=2, **noise), *tables(8))
         for kind in (ForgottenSensitivity, NoisyProjection)
