@@ -138,7 +138,8 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
         # A date or a duration would turn into a count of nanoseconds.
         texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
-        words = pandas.to_numeric(texts, errors="coerce").isna().to_numpy(copy=True)
+        numbers: Any = pandas.to_numeric(texts, errors="coerce")
+        words = numbers.isna().to_numpy(copy=True)
         if not words.any():
             words[:] = True  # numbers of a kind that float64 does not hold
         raise ValueError(f"{path} must hold numbers, got something else {_place(words, name)}")

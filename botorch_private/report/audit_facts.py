@@ -1,0 +1,72 @@
+"""Attack the mechanism of a release when the report is made: a lower bound of epsilon."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+
+from botorch_private.audit import AuditResult, empirical_epsilon
+from botorch_private.mechanisms import SpectralProjection
+from botorch_private.privacy_warnings import NotDifferentiallyPrivate
+from botorch_private.release import Release
+from botorch_private.report.mechanism_of import mechanism_of
+
+# Rows of one table each get noise of their own; a projection is drawn once for a whole table. Many
+# features have fewer trials, so that the attack takes seconds.
+_TRIALS, _ENTRIES = 100_000, 30_000_000
+_TRIALS_OF_TABLES, _TABLE_ENTRIES = 1_000, 10_000_000
+_FEWEST_TRIALS = 100
+_SPARE_ROWS = 10  # of the small table beyond its width, for the attack on column spaces
+
+
+@dataclass(frozen=True)
+class AuditFacts:
+    """What the attack found.
+
+    Attributes:
+        name: Of the release.
+        result: The bound, beside the claim; None where nothing was tested.
+        untested: Why not.
+    """
+
+    name: str
+    result: AuditResult | None
+    untested: str = ""
+
+
+def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
+    """Test the mechanism that the guarantee of a release states, on invented records.
+
+    It tests this machine's software at the settings of the release, one unit apart, not the numbers in
+    the file: those are one draw.
+
+    Args:
+        release: As the curator released it.
+        name: What to call it.
+        trials: Releases of each of two tables; None: 100,000, or 1,000 where each needs a projection,
+            and fewer with many features.
+    """
+    mechanism, why_not = mechanism_of(release)
+    if mechanism is None:
+        return AuditFacts(name, None, why_not)
+    features, rows = release.guarantee.features, release.guarantee.records
+    assert features is not None
+    assert rows is not None
+    generator = torch.Generator()
+    generator.seed()
+    if isinstance(mechanism, SpectralProjection):
+        rows = min(rows, features + _SPARE_ROWS)
+        records = torch.randn(rows, features, dtype=torch.float64, generator=generator)
+    else:
+        records = torch.zeros(2, features, dtype=torch.float64)
+    neighbour = records.clone()
+    neighbour[0] += features**-0.5  # one unit along the diagonal
+    if trials is None and mechanism.projection_dim is None:
+        trials = max(_FEWEST_TRIALS, min(_TRIALS, _ENTRIES // features))
+    elif trials is None:
+        trials = max(_FEWEST_TRIALS, min(_TRIALS_OF_TABLES, _TABLE_ENTRIES // features**2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the report says so
+        return AuditFacts(name, empirical_epsilon(mechanism, records, neighbour, trials))

@@ -1,0 +1,190 @@
+"""What the records add to the report: true spreads, and the error of an attacker who knows them all.
+
+These numbers depend on the table, so that a report that shows them must stay with the curator.
+
+The attacker knows every record of the table, but not which released row belongs to which: the table
+itself is the prior. Given a released row, the posterior of a record is proportional to the density of
+the noise between the two, and the posterior mean is the guess with the least mean squared error. Its
+error is averaged over records drawn at random, with fresh noise (Monte Carlo).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from botorch_private.audit import AuditResult, one_run_audit
+from botorch_private.mechanisms import NoisyProjection
+from botorch_private.mechanisms.entropy import entropy_from
+from botorch_private.mechanisms.noise import sample_on_grid
+from botorch_private.noise_law import NoiseLaw
+from botorch_private.release import Release
+from botorch_private.report.attacker import feature_names
+from botorch_private.report.facts import Cost, cost_at
+from botorch_private.report.mechanism_of import mechanism_of
+from botorch_private.scaling import PublicScaling
+
+_DRAWS, _FEWEST_DRAWS, _ENTRIES = 400, 50, 3_000_000_000
+_CHUNK_ENTRIES = 2**22
+_CANARIES = 20_000
+_SILENT_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class TableFeature:
+    """A feature, in raw units, after values outside the declared range were moved to its ends.
+
+    Attributes:
+        name: Of the feature.
+        spread: Standard deviation in the table.
+        error: Root mean square error of who knows all records; None where it was not computed.
+        standard_error: Of that, by Monte Carlo.
+        step: What is promised about the step between the only two values of the feature; None where it
+            takes others.
+    """
+
+    name: str
+    spread: float
+    error: float | None
+    standard_error: float | None
+    step: Cost | None
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What was computed from the records, for one release.
+
+    Attributes:
+        name: Of the release.
+        records: How many.
+        clipped: How many of them have a value outside its declared range.
+        draws: Records that the error was averaged over.
+        features: Each feature.
+        one_run: Lower bound of epsilon from one fresh release of these records; None where features are
+            mixed or nothing could be tested.
+    """
+
+    name: str
+    records: int
+    clipped: int
+    draws: int
+    features: tuple[TableFeature, ...]
+    one_run: AuditResult | None
+
+
+def table_facts(
+    release: Release, name: str, records: Tensor, scaling: PublicScaling, *, progress: bool = True
+) -> TableFacts:
+    """Compute what needs the records. Nothing of it is private.
+
+    Args:
+        release: As the curator released it.
+        name: What to call it.
+        records: ``n x d`` raw records of the release.
+        scaling: The scaling that they were released by.
+        progress: Whether to show a bar where it takes long.
+    """
+    table = scaling.check(records)
+    scaled = scaling.scale_rows(table)
+    mechanism, _ = mechanism_of(release)
+    errors = standard_errors = None
+    draws = 0
+    # A rotation keeps all distances: the error is that without it. A projection is not in the release.
+    if (
+        isinstance(mechanism, NoisyProjection)
+        and mechanism.law(scaling.features).dim == scaling.features
+    ):
+        affordable = max(_FEWEST_DRAWS, _ENTRIES // scaled.numel())
+        draws = min(_DRAWS, affordable, len(scaled))
+        errors, standard_errors = bayes_error(scaled, mechanism.law(scaling.features), draws, progress)
+    features = []
+    for column, feature in enumerate(feature_names(release.guarantee)):
+        unit = float(scaling.unit[column])
+        features.append(
+            TableFeature(
+                name=feature,
+                spread=float(scaled[:, column].std(correction=0)) * unit,
+                error=None if errors is None else float(errors[column]) * unit,
+                standard_error=None
+                if standard_errors is None
+                else float(standard_errors[column]) * unit,
+                step=_step(release, scaled[:, column]),
+            )
+        )
+    one_run = None
+    if (
+        isinstance(mechanism, NoisyProjection)
+        and mechanism.projection_dim is None
+        and scaling.radius >= 1
+    ):
+        some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
+        one_run = one_run_audit(mechanism, some, one_unit_away(some))
+    return TableFacts(
+        name=name,
+        records=len(table),
+        clipped=int(scaling.clipped(table).sum()),
+        draws=draws,
+        features=tuple(features),
+        one_run=one_run,
+    )
+
+
+def bayes_error(
+    scaled: Tensor, law: NoiseLaw, draws: int, progress: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Root mean square error of the posterior mean, with the table as the prior.
+
+    Args:
+        scaled: ``n x d`` scaled records.
+        law: Of the noise, in all ``d`` dimensions.
+        draws: Records to average over, 2..n, drawn without replacement.
+        progress: Whether to show a bar where it takes long.
+
+    Returns:
+        ``d`` errors and their ``d`` standard errors, in units.
+    """
+    generator = torch.Generator()
+    generator.seed()
+    truth = scaled[torch.randperm(len(scaled), generator=generator)[:draws]]
+    rows = truth + torch.from_numpy(sample_on_grid(law, draws, entropy_from(generator)) * law.grid)
+    step = max(1, _CHUNK_ENTRIES // len(scaled))
+    squared = torch.empty_like(truth)
+    bar = tqdm(
+        range(0, draws, step),
+        desc="attacker",
+        disable=not progress,
+        delay=_SILENT_SECONDS,
+        leave=False,
+    )
+    for start in bar:
+        some = slice(start, start + step)
+        distances = torch.cdist(rows[some], scaled, compute_mode="donot_use_mm_for_euclid_dist")
+        if law.kind == "laplace":
+            weights = torch.softmax(-distances / law.scale, dim=1)
+        else:
+            weights = torch.softmax(-distances.square() / (2 * law.scale**2), dim=1)
+        squared[some] = (weights @ scaled - truth[some]).square()
+    mean = squared.mean(dim=0)
+    root = mean.sqrt()
+    # By the delta method; 0 where every guess is right.
+    spread = squared.std(dim=0) / math.sqrt(draws) / (2 * root).clamp_min(torch.finfo(root.dtype).tiny)
+    return root, spread
+
+
+def one_unit_away(scaled: Tensor) -> Tensor:
+    """Move every record one unit towards the centre, or past it: inside a ball of radius 1 or more."""
+    lengths = scaled.norm(dim=1, keepdim=True)
+    first = torch.zeros_like(scaled)
+    first[:, 0] = 1.0
+    return scaled - torch.where(lengths > 0, scaled / lengths.clamp_min(1e-300), first)
+
+
+def _step(release: Release, column: Tensor) -> Cost | None:
+    values = column.unique()
+    if len(values) != 2:
+        return None
+    return cost_at(release.guarantee, float(values[1] - values[0]))
