@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 SKIPPED = (type, types.ModuleType, types.CodeType, types.FrameType, types.TracebackType)
-NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?")
+NUMERAL = re.compile(r"(?<![A-Za-z0-9_.])[0-9]+(?:_[0-9]+)*\.?[0-9]*(?:[eE][+-]?[0-9]+)?")
 
 
 class Contents:
@@ -58,7 +58,8 @@ class Contents:
             return []
         if isinstance(thing, torch.Tensor):
             whole = torch.empty(0, dtype=thing.dtype).set_(thing.detach().cpu().untyped_storage())
-            return [whole.numpy().copy(), thing.grad, *vars(thing).values()]  # a copy has no base
+            gradient = thing.grad if thing.is_leaf else None
+            return [whole.numpy().copy(), gradient, *vars(thing).values()]  # a copy has no base
         if isinstance(thing, np.ndarray):
             if thing.dtype.kind in "iufb":
                 self._note(thing.astype(np.float64).ravel())
