@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from botorch_private import NoisyProjection
+from botorch_private import NoisyProjection, OutcomeMechanism
 from botorch_private.audit.bounds import epsilon_from_rates, proportion_bounds
 from botorch_private.mechanisms.noise import calibrate
 
@@ -96,6 +96,16 @@ def test_rotated_rows_have_low_order_bits_that_say_no_more_than_is_claimed(noise
     if d + wider > 1:
         assert events[0].any()  # a rotation fills the low-order bits, after the noise and on both sides
     assert certified_epsilon(*events, DELTA[noise]) <= epsilon
+
+
+@pytest.mark.parametrize("low", [0.0, -1 / 3])
+def test_low_order_bits_of_noised_answers_say_no_more_than_is_claimed(low):
+    mechanism = OutcomeMechanism(1.0, 0.0, bound=(low, low + 1.0))
+    answers = [mechanism.draw(torch.full((COUNT,), low + x, dtype=torch.float64)) for x in (0, 1)]
+    events = [fine_near_zero(answer[:, None].numpy()) for answer in answers]
+    if low == 0.0:
+        assert not events[0].any()
+    assert certified_epsilon(*events, 0.0) <= 1.0
 
 
 # --- Mironov's own attack: which numbers can the textbook sampler reach? ---

@@ -15,6 +15,7 @@ import torch
 from botorch_private import (
     Curator,
     NoisyProjection,
+    OutcomeMechanism,
     PrivacyGuarantee,
     PrivateProjectionTransform,
     PublicScaling,
@@ -135,6 +136,21 @@ def test_no_entrance_has_a_seed_by_default(entrance):
     assert not {"seed", "rng", "random_state"} & parameters.keys()
 
 
+def test_noise_on_answers_has_the_same_only_source(monkeypatch):
+    mechanism = OutcomeMechanism(1.0, 0.0, bound=(0.0, 1.0))
+    seed_all_globals(1)
+    before = states_of_globals()
+    fresh = mechanism.draw(torch.zeros(N))
+    assert states_of_globals() == before
+    assert not torch.equal(fresh, mechanism.draw(torch.zeros(N)))
+    answers = []
+    for key in ("a", "a", "b"):
+        monkeypatch.setattr(os, "urandom", Recorded(key))
+        answers.append(mechanism.draw(torch.zeros(N)))
+    assert torch.equal(answers[0], answers[1])
+    assert not torch.equal(answers[0], answers[2])
+
+
 # --- a seeded release says so ---
 
 
@@ -241,6 +257,22 @@ def test_forked_workers_share_no_noise_with_each_other_or_with_their_parent(path
     before = [draw().numpy() for _ in range(3)]  # the parent has drawn: nothing is buffered for later
     tables = [*before, *in_forked_workers(draw), *in_forked_workers(draw), draw().numpy()]
     assert len(tables) == 4 + 2 * WORKERS
+    assert shared_rows(tables) == 0
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("step", ["rerelease", "add"])
+def test_forked_copies_of_one_curator_draw_different_noise(step):
+    budget = PrivacyGuarantee.budget(epsilon=100.0)
+    curator = Curator(SAME, SCALING, LAPLACE, torch.zeros(N), privacy_budget=budget)
+
+    def draw():
+        if step == "rerelease":
+            return curator.rerelease().candidates
+        return curator.add(SAME, torch.zeros(N)).candidates[N:]
+
+    tables = [curator.release.candidates.numpy(), *in_forked_workers(draw), draw().numpy()]
     assert shared_rows(tables) == 0
 
 
