@@ -100,7 +100,8 @@ class _Inputs:
         denoised = DenoisedRelease.of(release)
         assert isinstance(denoised.noise_variance, tuple)
         centred = release.candidates - release.candidates.mean(dim=0)
-        left = torch.tensor(denoised.noise_variance, dtype=centred.dtype)
+        # With few rows the axes are so uncertain that it would be better to believe the row.
+        left = torch.tensor(denoised.noise_variance, dtype=centred.dtype).clamp_max(s2)
         kept = denoised.candidates.square().sum(dim=0) > 0
         estimates = denoised.candidates[:, kept]
         axes = centred.mT @ estimates  # eigenvectors of the rows' covariance, not yet of length 1

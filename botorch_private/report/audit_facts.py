@@ -61,8 +61,9 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
         records = torch.randn(rows, features, dtype=torch.float64, generator=generator)
     else:
         records = torch.zeros(2, features, dtype=torch.float64)
+    records[0, 0] = 0.0
     neighbour = records.clone()
-    neighbour[0] += features**-0.5  # one unit along the diagonal
+    neighbour[0, 0] = 1.0  # one unit to the last bit: beyond it, some guarantees promise nothing
     if trials is None and mechanism.projection_dim is None:
         trials = max(_FEWEST_TRIALS, min(_TRIALS, _ENTRIES // features))
     elif trials is None:

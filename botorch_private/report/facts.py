@@ -106,7 +106,7 @@ class Facts:
         costs: What is promised at some distances, from near to far; the last one is the diameter of
             the ball where that is known.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
-        curve: Distances and epsilons of a plot.
+        curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
         second: What is promised at one unit after one more release with the settings of the last one;
             None where that cannot be computed.
         second_delta: Delta then.
@@ -245,12 +245,13 @@ def _features(guarantee: PrivacyGuarantee, ranges: Ranges | None) -> tuple[Featu
 def _curve(
     guarantee: PrivacyGuarantee, costs: tuple[Cost, ...], diameter: float | None
 ) -> tuple[tuple[float, float], ...]:
+    if any(math.isinf(cost.epsilon) for cost in costs):
+        return ()
     points = costs
     if not _mixed(guarantee):
         distances = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
         points = [cost_at(guarantee, distance) for distance in distances]
-    found = tuple((p.distance, p.epsilon) for p in points if math.isfinite(p.epsilon))
-    return found if len(found) > 1 else ()
+    return tuple((point.distance, point.epsilon) for point in points)
 
 
 def _mixed(guarantee: PrivacyGuarantee) -> bool:
