@@ -61,6 +61,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(action=_demo, parser=demo)
     _add_report(commands)
+    from botorch_private.service.command import add_curator
+
+    add_curator(commands)
     # Its own options are those of the benchmark, which prints its own help.
     commands.add_parser(
         "reproduce",

@@ -1,4 +1,4 @@
-"""read_table: the declared columns of a .csv or .parquet file, as numbers, or a clear refusal.
+"""Declared columns of a .csv or .parquet file, as numbers or as texts, or a clear refusal.
 
 Rows are counted as a spreadsheet shows them: the names stand in row 1, the first record in row 2.
 Cell values are never echoed, and neither are the names that a file has: without a line of names they
@@ -39,18 +39,8 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
         ValueError: If the file is damaged, a column is missing or stands twice, or a cell is empty,
             not a number or infinite: the message names row and column.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"path must end in .csv or .parquet, got {path}")
-    if not path.is_file():
-        raise FileNotFoundError(f"path must be a table, but there is no file {path}")
-    wanted = list(columns)
-    try:
-        frame = _read_csv(path, wanted) if path.suffix.lower() == ".csv" else _read_parquet(path, wanted)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
-    if len(frame) == 0:
-        raise ValueError(f"{path} must hold at least one record, but it holds none")
+    path, wanted = Path(path), list(columns)
+    frame = _load(path, wanted)
     for name in wanted:
         _refuse_bad_cells(frame[name], name, path)
     try:
@@ -59,7 +49,42 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _read_csv(path: Path, wanted: list[str]) -> Any:
+def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
+    """Read a column as texts, such as the names of records; what looks like a number keeps its zeros.
+
+    Args:
+        path: As in `read_table`.
+        column: Its name.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: As in `read_table`.
+        ValueError: If the file is damaged, the column is missing or stands twice, or a cell is empty.
+    """
+    path = Path(path)
+    cells = _load(path, [column], texts=True)[column]
+    _refuse_empty_cells(cells, column, path)
+    return [str(cell) for cell in cells]
+
+
+def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"path must end in .csv or .parquet, got {path}")
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a table, but there is no file {path}")
+    try:
+        if path.suffix.lower() == ".csv":
+            frame = _read_csv(path, wanted, texts=texts)
+        else:
+            frame = _read_parquet(path, wanted)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+    if len(frame) == 0:
+        raise ValueError(f"{path} must hold at least one record, but it holds none")
+    return frame
+
+
+def _read_csv(path: Path, wanted: list[str], *, texts: bool) -> Any:
     try:
         import pandas
     except ImportError as error:
@@ -73,6 +98,7 @@ def _read_csv(path: Path, wanted: list[str]) -> Any:
             index_col=False,
             skip_blank_lines=False,  # so that rows are counted as a spreadsheet does
             low_memory=False,
+            dtype=str if texts else None,
             **_exact_digits(pandas.__version__),
         )
     except pandas.errors.ParserError as error:
@@ -132,9 +158,7 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
     """Refuse the first cell of a column that is empty, a word, or infinite."""
     import pandas
 
-    missing = cells.isna().to_numpy()
-    if missing.any():
-        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}")
+    _refuse_empty_cells(cells, name, path)
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
         # A date or a duration would turn into a count of nanoseconds.
         texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
@@ -148,6 +172,12 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
         raise ValueError(
             f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
         )
+
+
+def _refuse_empty_cells(cells: Any, name: str, path: Path) -> None:
+    missing = cells.isna().to_numpy()
+    if missing.any():
+        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}")
 
 
 def _place(bad: np.ndarray, name: str) -> str:

@@ -113,9 +113,29 @@ class Curator:
         return self._published.permutation
 
     @property
+    def records(self) -> Tensor:
+        """``n x d`` raw records, in the order in which they joined. For the curator's eyes only."""
+        return self._records.clone()
+
+    @property
+    def outcomes(self) -> Tensor | None:
+        """``n`` known outcomes, or None where they are measured. For the curator's eyes only."""
+        return None if self._outcomes is None else self._outcomes.clone()
+
+    @property
+    def outcome_mechanism(self) -> OutcomeMechanism | None:
+        """Noise on the answers; None: none."""
+        return self._outcome_mechanism
+
+    @property
+    def answered(self) -> int:
+        """How many records were measured."""
+        return len(self._answers)
+
+    @property
     def queries_left(self) -> int | None:
         """How many more records may be measured; None: no limit."""
-        return None if self.max_queries is None else self.max_queries - len(self._answers)
+        return None if self.max_queries is None else self.max_queries - self.answered
 
     def query(self, index: int) -> Observation:
         """Measure the record behind a released row, or recall its answer.
@@ -207,7 +227,7 @@ class Curator:
 
     def __repr__(self) -> str:
         limit = "" if self.max_queries is None else f" of {self.max_queries}"
-        return f"Curator({self.release!r}, measured={len(self._answers)}{limit})"
+        return f"Curator({self.release!r}, measured={self.answered}{limit})"
 
     def _publish(self, *, answers_promised: bool = False) -> Published:
         return publish(

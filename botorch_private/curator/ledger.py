@@ -139,6 +139,11 @@ class Ledger:
             self._write(entries)
             self._entries = entries
 
+    def copy(self, path: Path) -> None:
+        """Write what was entered so far to another file."""
+        with self._exclusive():
+            write_whole(path, self._content(self._entries))
+
     def __repr__(self) -> str:
         spent = self.total
         epsilon = "0" if spent is None else round_up(spent.epsilon)
@@ -229,8 +234,10 @@ class Ledger:
         return entries
 
     def _write(self, entries: list[Entry]) -> None:
-        if self.path is None:
-            return
+        if self.path is not None:
+            write_whole(self.path, self._content(entries))
+
+    def _content(self, entries: list[Entry]) -> bytes:
         content = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -245,7 +252,7 @@ class Ledger:
                 for entry in entries
             ],
         }
-        write_whole(self.path, json.dumps(content, indent=1).encode())
+        return json.dumps(content, indent=1).encode()
 
 
 def _guarantee(value: Any) -> PrivacyGuarantee | None:

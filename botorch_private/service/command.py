@@ -1,0 +1,305 @@
+"""botorch-private curator: make a folder, serve it, give out tokens, look at it, export it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def add_curator(commands: Any) -> None:
+    """Add the commands of the curator to a parser's."""
+    curator = commands.add_parser(
+        "curator",
+        help="hold a table for modelers elsewhere: release it, answer questions about its rows",
+        description=(
+            "The curator's side on a machine of its own. 'init' releases a table once and makes a "
+            "folder; 'serve' answers modelers over HTTP and shows staff what to measure; 'token new' "
+            "lets somebody in."
+        ),
+    )
+    curator.set_defaults(action=_help(curator), parser=curator)
+    verbs = curator.add_subparsers(dest="verb", metavar="COMMAND")
+    _add_init(verbs)
+    _add_serve(verbs)
+    _add_token(verbs)
+    for name, action, text in (
+        ("status", _status, "what is asked, measured and left; nothing of any record"),
+        ("export", _export, "queries and outcomes with the identifiers of their records, as CSV"),
+        ("retry", _retry, "let the objective try failed queries again"),
+    ):
+        verb = verbs.add_parser(
+            name, help=text, description=f"Show {text}." if name != "retry" else text
+        )
+        verb.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+        if name == "export":
+            verb.add_argument(
+                "--output", type=Path, help="file to write, for your eyes only (default: print it)"
+            )
+        verb.set_defaults(action=action, parser=verb)
+
+
+def _add_init(verbs: Any) -> None:
+    init = verbs.add_parser(
+        "init",
+        help="release a table and make the folder that 'serve' needs",
+        description=(
+            "Release the declared features of a table, once: this spends privacy, so it shows the "
+            "guarantee and asks first. The folder holds the release, the order of its rows, the "
+            "records, the ledger and a database; nobody but you can enter it."
+        ),
+    )
+    init.add_argument("table", type=Path, help="the records, .csv or .parquet")
+    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to make")
+    init.add_argument(
+        "--ranges", type=Path, required=True, help="declared ranges of the features (ranges.toml)"
+    )
+    init.add_argument(
+        "--epsilon", type=float, required=True, help="epsilon for one unit of distance, > 0"
+    )
+    init.add_argument("--delta", type=float, default=0.0, help="delta in [0, 1) (default: 0, pure)")
+    init.add_argument(
+        "--projection-dim", type=int, help="width of a released row (default: no projection)"
+    )
+    init.add_argument(
+        "--budget", type=int, metavar="T", help="most records that are measured (default: no limit)"
+    )
+    init.add_argument("--id", metavar="COLUMN", help="column with what staff call a record")
+    init.add_argument(
+        "--objective",
+        default="person",
+        help=(
+            "who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
+            "the table), or 'module:function' (a function of a record's d raw features)"
+        ),
+    )
+    init.add_argument(
+        "--time-limit", type=float, default=3600.0, help="seconds for one call of the function"
+    )
+    init.add_argument("--outcome", default="outcome", help="what is measured, for people")
+    init.add_argument("--unit", default="", help="its unit, for people")
+    init.add_argument(
+        "--plausible",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="values outside this range must be confirmed by staff",
+    )
+    init.add_argument(
+        "--outcome-epsilon", type=float, help="epsilon of noise on the answers (default: no noise)"
+    )
+    init.add_argument("--outcome-delta", type=float, default=0.0, help="its delta in [0, 1)")
+    init.add_argument(
+        "--outcome-range",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="public range that outcomes are clipped to before the noise",
+    )
+    init.add_argument(
+        "--ledger", type=Path, help="ledger of this table, if it is released more than once"
+    )
+    init.add_argument("--yes", action="store_true", help="do not ask")
+    init.set_defaults(action=_init, parser=init)
+
+
+def _add_serve(verbs: Any) -> None:
+    serve = verbs.add_parser(
+        "serve",
+        help="answer modelers and show staff what to measure",
+        description=(
+            "Serve a folder until you stop it (Ctrl-C). It prints its address when it is ready. Staff "
+            "open /console there; modelers use it as 'botorch-private optimize ADDRESS'."
+        ),
+    )
+    serve.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8400, help="port (default: 8400; 0: any)")
+    serve.add_argument("--tls-cert", type=Path, help="TLS certificate chain, PEM")
+    serve.add_argument("--tls-key", type=Path, help="its private key, PEM")
+    serve.add_argument(
+        "--insecure-http",
+        action="store_true",
+        help="listen without TLS where other machines can reach it",
+    )
+    serve.add_argument("--rate", type=float, help="requests a second that one token may make")
+    serve.set_defaults(action=_serve, parser=serve)
+
+
+def _add_token(verbs: Any) -> None:
+    token = verbs.add_parser("token", help="let somebody in, or shut somebody out")
+    token.set_defaults(action=_help(token), parser=token)
+    kinds = token.add_subparsers(dest="kind", metavar="COMMAND")
+    new = kinds.add_parser("new", help="make a token; it is shown once")
+    new.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    new.add_argument(
+        "--role",
+        choices=("modeler", "staff"),
+        required=True,
+        help="modeler: release and answers; staff: the console",
+    )
+    new.add_argument("--name", default="", help="whose it is")
+    new.add_argument("--expires", metavar="DATE", help="when it ends: 2027-03-31, or so many days: 90d")
+    new.set_defaults(action=_token_new, parser=new)
+    listing = kinds.add_parser("list", help="who has one")
+    listing.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    listing.set_defaults(action=_token_list, parser=listing)
+    revoke = kinds.add_parser("revoke", help="make one worthless")
+    revoke.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    revoke.add_argument("number", type=int, help="its number, from 'token list'")
+    revoke.set_defaults(action=_token_revoke, parser=revoke)
+
+
+def _help(parser: argparse.ArgumentParser) -> Any:
+    def action(_: argparse.Namespace) -> int:
+        parser.print_help()
+        return 2
+
+    return action
+
+
+def _fail(options: argparse.Namespace, error: Exception) -> NoReturn:
+    options.parser.exit(1, f"{options.parser.prog}: {error}\n")
+    raise AssertionError  # not reached
+
+
+def _init(options: argparse.Namespace) -> int:
+    from botorch_private.service.initialize import initialize
+
+    try:
+        return initialize(options, ask=_ask)
+    except (OSError, ValueError, ImportError) as error:
+        _fail(options, error)
+
+
+def _ask(question: str) -> bool:
+    if not sys.stdin.isatty():
+        raise ValueError("nobody is there to be asked: say --yes if you agree")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from botorch_private.service.app import DEFAULT_RATE
+    from botorch_private.service.measuring import MeasuringError
+    from botorch_private.service.server import serve
+
+    try:
+        serve(
+            options.folder,
+            host=options.host,
+            port=options.port,
+            certificate=options.tls_cert,
+            key=options.tls_key,
+            insecure=options.insecure_http,
+            rate=options.rate or DEFAULT_RATE,
+        )
+    except (OSError, ValueError, MeasuringError) as error:
+        _fail(options, error)
+    return 0
+
+
+def _opened(options: argparse.Namespace) -> Any:
+    from botorch_private.service.folder import Folder
+
+    try:
+        return Folder(options.folder).open()
+    except (OSError, ValueError) as error:
+        _fail(options, error)
+
+
+def _token_new(options: argparse.Namespace) -> int:
+    from botorch_private.service.expiry import expiry
+
+    try:
+        expires = None if options.expires is None else expiry(options.expires)
+    except ValueError as error:
+        _fail(options, ValueError(f"argument --expires: {error}"))
+    store = _opened(options)
+    try:
+        print(store.tokens.make(options.role, options.name or options.role, expires).result())
+    finally:
+        store.close()
+    print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
+    return 0
+
+
+def _token_list(options: argparse.Namespace) -> int:
+    store = _opened(options)
+    try:
+        now = store.clock()
+        for token in store.tokens.all():
+            state = "valid"
+            if token.revoked:
+                state = f"revoked {token.revoked[:10]}"
+            elif token.expires:
+                state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
+            print(f"{token.id:>4}  {token.role:<8} {state:<20} {token.name}")
+    finally:
+        store.close()
+    return 0
+
+
+def _token_revoke(options: argparse.Namespace) -> int:
+    from botorch_private.service.query import ServiceError
+
+    store = _opened(options)
+    try:
+        store.tokens.revoke(options.number).result()
+    except ServiceError as error:
+        _fail(options, error)
+    finally:
+        store.close()
+    print(f"Token {options.number} is worthless from now on.")
+    return 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    store = _opened(options)
+    try:
+        facts = store.facts
+        print(facts.guarantee_words)
+        states = [query.state for query in store.queries(limit=2**31)]
+        counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"
+        left = store.queries_left()
+        print(f"\nReleased rows: {facts.n}, {facts.projection_dim} numbers each")
+        print(f"Measured by: {facts.objective}")
+        print(f"Queries: {counts}")
+        print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        for query in store.queries(states=("failed",)):
+            print(f"Query {query.id} failed: {query.reason}")
+    finally:
+        store.close()
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from botorch_private.service.export import export_csv
+    from botorch_private.whole_file import write_whole
+
+    store = _opened(options)
+    try:
+        text = export_csv(store)
+    finally:
+        store.close()
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        write_whole(options.output, text.encode())
+    except OSError as error:
+        _fail(options, error)
+    print(f"Wrote {options.output}: identifiers and outcomes, for the curator's eyes only.")
+    return 0
+
+
+def _retry(options: argparse.Namespace) -> int:
+    store = _opened(options)
+    try:
+        failed = store.queries(states=("failed",))
+        for query in failed:
+            store.retry(query.id, None).result()
+    finally:
+        store.close()
+    print(f"{len(failed)} queries will be measured again; a running server sees them at its next start")
+    return 0

@@ -1,0 +1,104 @@
+"""initialize: from a table and declared ranges to a curator's folder."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from botorch_private.curator import Curator, Ledger, planned_guarantee
+from botorch_private.mechanisms import NoisyProjection, OutcomeMechanism
+from botorch_private.ranges import load_ranges
+from botorch_private.service.make_folder import make_folder
+from botorch_private.service.worker import load
+from botorch_private.spending import total
+from botorch_private.tables import read_table, read_texts
+
+
+def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> int:
+    """Do what ``botorch-private curator init`` promises.
+
+    Args:
+        options: Its options.
+        ask: Asks somebody who may spend privacy.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        OSError: If a file is missing, or there is something at the folder's place.
+        ValueError: If an option or the table is unusable; nothing is released then.
+    """
+    folder: Path = options.folder
+    if folder.exists():
+        raise FileExistsError(f"there is something at {folder} already: name a new folder")
+    scaling = load_ranges(options.ranges)
+    mechanism = NoisyProjection(options.epsilon, options.delta, options.projection_dim)
+    outcome_mechanism = _outcome_mechanism(options)
+    objective, column = _objective(options.objective)
+    assert scaling.names is not None
+    records = read_table(options.table, scaling.names)
+    outcomes = None if column is None else read_table(options.table, [column])[:, 0]
+    identifiers = None if options.id is None else read_texts(options.table, options.id)
+    n = len(records)
+    if options.budget is not None and options.budget > n:
+        raise ValueError(f"--budget must be at most the {n} records, got {options.budget}")
+    promises = [planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)]
+    if outcome_mechanism is not None:
+        promises.append(outcome_mechanism.guarantee())
+    print(f"{n} records of {scaling.features} features from {options.table}.\n\n{total(promises)}\n")
+    if not options.yes and not ask("Release them once with this guarantee?"):
+        print("Nothing was released.")
+        return 1
+    curator = Curator(
+        records,
+        scaling,
+        mechanism,
+        # Nobody measures in this process: the server asks a person, or its own worker.
+        outcomes if outcomes is not None else _nobody,
+        outcome_mechanism=outcome_mechanism,
+        max_queries=options.budget,
+        ledger=None if options.ledger is None else Ledger(path=options.ledger),
+    )
+    make_folder(
+        folder,
+        curator,
+        identifiers=identifiers,
+        objective=objective,
+        time_limit=options.time_limit,
+        outcome_name=options.outcome,
+        outcome_unit=options.unit,
+        plausible=None if options.plausible is None else tuple(options.plausible),
+    )
+    print(
+        f"Made {folder}. Next:\n"
+        f"  botorch-private curator token new {folder} --role modeler --name NAME\n"
+        f"  botorch-private curator token new {folder} --role staff --name NAME\n"
+        f"  botorch-private curator serve {folder}"
+    )
+    return 0
+
+
+def _nobody(_: object) -> float:
+    raise RuntimeError("the server measures, not the command that made its folder")
+
+
+def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
+    if (options.outcome_epsilon is None) != (options.outcome_range is None):
+        raise ValueError("--outcome-epsilon and --outcome-range must be given together")
+    if options.outcome_epsilon is None:
+        return None
+    return OutcomeMechanism(options.outcome_epsilon, options.outcome_delta, tuple(options.outcome_range))
+
+
+def _objective(text: str) -> tuple[str, str | None]:
+    """What measures, and the column of the table if it is one."""
+    if text == "person":
+        return text, None
+    kind, _, name = text.partition(":")
+    if not name:
+        raise ValueError(f"--objective must be person, column:NAME or module:function, got {text!r}")
+    if kind == "column":
+        return "column", name
+    load(text)  # refuses a function that is none, before anything is spent
+    return text, None

@@ -1,0 +1,67 @@
+"""Query: one question about a released row, as it is stored, and what can be wrong with a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PENDING = "pending"  # waits for its measurement: a normal state for weeks
+MEASURING = "measuring"  # a program works on it
+FAILED = "failed"  # the program failed or was interrupted: staff may try again
+MEASURED = "measured"
+WITHDRAWN = "withdrawn"  # staff will not measure it; the row may be asked for again
+OPEN = (PENDING, MEASURING, FAILED)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question.
+
+    Args:
+        id: Number of the query, from 1.
+        row: Released row.
+        state: One of the states of this module.
+        answer: What the modeler is told, once measured.
+        outcome: What was measured, before noise; for the curator's eyes only.
+        revision: How often the value was corrected.
+        reason: Why it was withdrawn or failed; for the curator's eyes only.
+        asked: When, UTC, ISO 8601.
+        settled: When it was measured or withdrawn.
+        told: Whether a modeler has read the answer.
+    """
+
+    id: int
+    row: int
+    state: str
+    answer: float | None
+    outcome: float | None
+    revision: int
+    reason: str | None
+    asked: str
+    settled: str | None
+    told: bool
+
+    @property
+    def public_state(self) -> str:
+        """State as the modeler sees it: how a measurement goes on is the curator's business."""
+        return PENDING if self.state in OPEN else self.state
+
+
+class ServiceError(Exception):
+    """A request that cannot be met.
+
+    Args:
+        code: A word for programs.
+        message: A sentence for people, without any value of a record or of the request.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class StorageError(ServiceError):
+    """Nothing was stored: the disk is full, or the folder cannot be written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("storage", message)

@@ -1,0 +1,127 @@
+"""The tables of a curator's database, and its plain facts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import asdict, dataclass
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+SCHEMA = """
+CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE record (
+    row INTEGER PRIMARY KEY,            -- released row
+    record INTEGER NOT NULL UNIQUE,     -- its record, in the order of the table
+    identifier TEXT NOT NULL,           -- what staff call it
+    outcome REAL,                       -- where outcomes are known already
+    noise INTEGER                       -- of its answer, in steps of the grid; NULL: none
+);
+CREATE TABLE query (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    row INTEGER NOT NULL REFERENCES record (row),
+    state TEXT NOT NULL CHECK (state IN ('pending', 'measuring', 'failed', 'measured', 'withdrawn')),
+    answer REAL,
+    outcome REAL,
+    revision INTEGER NOT NULL DEFAULT 0,
+    reason TEXT,
+    asked TEXT NOT NULL,
+    settled TEXT,
+    told INTEGER NOT NULL DEFAULT 0,
+    CHECK ((state = 'measured') = (answer IS NOT NULL))
+);
+CREATE UNIQUE INDEX one_query_a_row ON query (row) WHERE state <> 'withdrawn';
+CREATE INDEX query_state ON query (state);
+CREATE TABLE idempotency (
+    key TEXT NOT NULL,
+    token INTEGER NOT NULL REFERENCES token (id),
+    row INTEGER NOT NULL,
+    query INTEGER NOT NULL REFERENCES query (id),
+    PRIMARY KEY (token, key)
+) WITHOUT ROWID;
+CREATE TABLE token (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    hash BLOB NOT NULL UNIQUE,          -- SHA-256 of the token, which is shown once
+    role TEXT NOT NULL CHECK (role IN ('modeler', 'staff')),
+    name TEXT NOT NULL,
+    made TEXT NOT NULL,
+    expires TEXT,
+    revoked TEXT
+);
+CREATE TABLE event (                    -- what happened, never changed
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    token INTEGER REFERENCES token (id),
+    kind TEXT NOT NULL,
+    query INTEGER REFERENCES query (id),
+    detail TEXT
+);
+"""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was settled when the folder was made.
+
+    Args:
+        n: Released rows.
+        projection_dim: Width of a released row.
+        identity: SHA-256 of the release.
+        max_queries: Largest number of different records that are measured; None: no limit.
+        outcome_name: What is measured.
+        outcome_unit: Its unit; may be empty.
+        plausible: Smallest and largest value that staff may enter without being asked again; None:
+            anything finite.
+        outcome_range: Declared range that answers are clipped to; None: answers are not noised.
+        outcome_grid: Step of the answers' grid, as a share of that range.
+        objective: "person", "column", or "module:function".
+        time_limit: Seconds for one call of that function.
+        guarantee: What release and answers promise together, as JSON.
+        guarantee_words: The same in words.
+    """
+
+    n: int
+    projection_dim: int
+    identity: str
+    max_queries: int | None
+    outcome_name: str
+    outcome_unit: str
+    plausible: tuple[float, float] | None
+    outcome_range: tuple[float, float] | None
+    outcome_grid: float | None
+    objective: str
+    time_limit: float
+    guarantee: dict[str, Any]
+    guarantee_words: str
+
+
+def write_facts(connection: sqlite3.Connection, facts: Facts) -> None:
+    """Store the facts, once."""
+    values = {**asdict(facts), "schema_version": SCHEMA_VERSION}
+    connection.executemany(
+        "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
+    )
+
+
+def read_facts(connection: sqlite3.Connection) -> Facts:
+    """Read the facts of a database, or refuse it.
+
+    Raises:
+        ValueError: If it is of another version, or no database of a curator.
+    """
+    try:
+        found = connection.execute("SELECT name, value FROM fact").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"it is no curator's database, or damaged: {error}") from error
+    values: dict[str, Any] = {row["name"]: json.loads(row["value"]) for row in found}
+    version = values.pop("schema_version", None)
+    if version != SCHEMA_VERSION:
+        raise ValueError(
+            f"its version is {version!r} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
+            f"botorch-private"
+        )
+    for name in ("plausible", "outcome_range"):
+        if values[name] is not None:
+            values[name] = tuple(values[name])
+    return Facts(**values)

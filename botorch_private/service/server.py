@@ -1,0 +1,115 @@
+"""serve: run the application of a folder, and nothing that others could slip into."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from pathlib import Path
+
+import uvicorn
+
+from botorch_private.service.app import DEFAULT_RATE, create_app
+from botorch_private.service.folder import Folder
+from botorch_private.service.measuring import Measuring, Program
+
+_log = logging.getLogger("botorch_private.service")
+
+
+def serve(
+    path: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8400,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    insecure: bool = False,
+    rate: float = DEFAULT_RATE,
+) -> None:
+    """Serve a curator's folder until the process is told to stop.
+
+    Args:
+        path: The folder.
+        host: Address to listen at.
+        port: Port to listen at; 0: any that is free.
+        certificate: TLS certificate chain, PEM.
+        key: Its private key, PEM.
+        insecure: Listen without TLS at an address that others can reach.
+        rate: Requests a second that one token may make.
+
+    Raises:
+        ValueError: If the folder, the address or the certificate is unusable; nothing is served then.
+        OSError: If the address is taken.
+    """
+    _refuse_plain_text(host, certificate, key, insecure=insecure)
+    folder = Folder(path)
+    if not folder.path.is_dir():
+        raise ValueError(f"folder must be a curator's, but there is no folder {path}")
+    folder.refuse_strangers()
+    with folder.lock():
+        listening = _listen(host, port)
+        store = folder.open()
+        measuring = None
+        try:
+            if ":" in store.facts.objective:
+                program = Program(store.facts.objective, store.facts.time_limit)
+                program.start()
+                measuring = Measuring(store, program, folder.records)
+                measuring.start()
+            address = listening.getsockname()
+            shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+            print(f"http{'s' if certificate else ''}://{shown}:{address[1]}", flush=True)
+            config = uvicorn.Config(
+                create_app(folder, store, rate=rate),
+                ssl_certfile=certificate,
+                ssl_keyfile=key,
+                access_log=False,
+                server_header=False,
+                log_level="warning",
+                timeout_graceful_shutdown=3,
+                lifespan="on",
+            )
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            if measuring is not None:
+                measuring.stop()
+            store.close()
+            listening.close()
+
+
+def _refuse_plain_text(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
+    if (certificate is None) != (key is None):
+        raise ValueError("--tls-cert and --tls-key must be given together")
+    for name, path in (("--tls-cert", certificate), ("--tls-key", key)):
+        if path is not None and not path.is_file():
+            raise ValueError(f"{name} must be a file, but there is no file {path}")
+    if certificate is None and not insecure and not _is_loopback(host):
+        raise ValueError(
+            f"{host} can be reached from other machines, and without TLS everybody on the way reads "
+            f"tokens and values: give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy "
+            f"that has them, or say --insecure-http"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror as error:
+        raise ValueError(f"--host must be an address of this machine, got {host}: {error}") from error
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+    except OSError as error:
+        listening.close()
+        raise OSError(f"cannot listen at {host} port {port}: {error.strerror}") from error
+    return listening

@@ -1,0 +1,68 @@
+"""The process that calls a curator's objective, ``module:function``.
+
+It reads records as JSON lists, one a line, and writes one JSON object a line: ``{"value": ...}`` or
+``{"error": ...}``. What the function prints goes to the error stream.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def load(name: str) -> Callable[[Any], Any]:
+    """Find a function by ``module:function``, also in the working folder.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    module_name, _, function_name = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        module = import_module(module_name)
+    except ImportError as error:
+        raise ValueError(f"objective must be module:function, but {error}") from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise ValueError(
+            f"objective must be module:function, but {module_name} has no {function_name}()"
+        )
+    return function
+
+
+def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any]:
+    """Call the function on a record, and say what came of it."""
+    import torch  # as in a `Curator`, a record is a tensor of d float64 numbers
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            value = float(function(torch.tensor(record, dtype=torch.float64)))
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    if not math.isfinite(value):
+        return {"error": f"the objective must return a finite number, got {value}"}
+    return {"value": value}
+
+
+def main() -> int:
+    """Serve until the input ends."""
+    replies = sys.stdout
+    try:
+        function = load(sys.argv[1])
+    except ValueError as error:
+        print(json.dumps({"error": str(error)}), file=replies, flush=True)
+        return 1
+    print(json.dumps({"ready": True}), file=replies, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(function, json.loads(line))), file=replies, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

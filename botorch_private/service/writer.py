@@ -1,0 +1,105 @@
+"""Writer: one thread that writes to SQLite, and lets requests that come together share a commit."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from botorch_private.service.query import StorageError
+
+T = TypeVar("T")
+_TOGETHER = 256
+_log = logging.getLogger(__name__)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database: WAL, every commit on the disk before it is told."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection.row_factory = sqlite3.Row
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    return connection
+
+
+class Writer:
+    """Runs operations one after another, each whole or not at all, and commits groups of them.
+
+    A future has its result when the operation is on the disk, not before. The cost of waiting for the
+    disk is shared by all operations that came in while the last group was written.
+
+    Args:
+        path: The database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = connect(path)
+        self._queue: queue.SimpleQueue[tuple[Callable[[sqlite3.Connection], Any], Future] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have an operation run inside a transaction."""
+        future: Future[T] = Future()
+        self._queue.put((operation, future))
+        return future
+
+    def close(self) -> None:
+        """Finish what was submitted, and stop."""
+        self._queue.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        while True:
+            first = self._queue.get()
+            if first is None:
+                return
+            group, last = [first], False
+            while len(group) < _TOGETHER:
+                try:
+                    following = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    last = True
+                    break
+                group.append(following)
+            self._commit(group)
+            if last:
+                return
+
+    def _commit(self, group: list[tuple[Callable[[sqlite3.Connection], Any], Future]]) -> None:
+        """Run a group in one transaction; an operation that fails is undone alone."""
+        settled: list[tuple[Future, Any, BaseException | None]] = []
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for operation, future in group:
+                self._connection.execute("SAVEPOINT operation")
+                try:
+                    settled.append((future, operation(self._connection), None))
+                except sqlite3.OperationalError:
+                    raise  # the storage itself: no operation of the group can be trusted
+                except Exception as error:
+                    self._connection.execute("ROLLBACK TO operation")
+                    settled.append((future, None, error))
+                self._connection.execute("RELEASE operation")
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            _log.error("nothing was stored: %s", error)
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            failure = StorageError(f"nothing was stored, since the curator's disk says: {error}")
+            settled = [(future, None, failure) for _, future in group]
+        for future, result, error in settled:
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
