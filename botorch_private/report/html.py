@@ -32,8 +32,6 @@ def as_html(document: Document, facts: Facts) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    from botorch_private import __version__
-
     kinds = {Paragraph: "paragraph", Points: "points", Table: "table", Plot: "plot"}
     page = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -41,7 +39,6 @@ def as_html(document: Document, facts: Facts) -> str:
     return page.render(
         document=document,
         origin=SECRET if document.secret else PUBLIC,
-        version=__version__,
         longest_number=_LONGEST_NUMBER,
         kind=lambda block: kinds[type(block)],
         draw=lambda block: Markup(draw(facts, block)),  # drawn here, labels escaped

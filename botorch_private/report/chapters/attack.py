@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from botorch_private.report.attacker import Attacker
 from botorch_private.report.document import Block, Paragraph, Section, Table
 from botorch_private.report.facts import Facts, ReleaseFacts
 from botorch_private.report.shown import down, percent_down, uncertainty, up, whole
-from botorch_private.report.table_facts import TableFacts, TableFeature
+
+if TYPE_CHECKING:
+    from botorch_private.report.table_facts import TableFacts, TableFeature
 
 _NAMES_UNITS = "in each feature's own unit"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from botorch_private.audit import AuditResult
 from botorch_private.report.audit_facts import AuditFacts
 from botorch_private.report.document import Block, Paragraph, Section, Table
 from botorch_private.report.facts import Facts
 from botorch_private.report.shown import down, given, percent, small, up, whole
-from botorch_private.report.table_facts import TableFacts
+
+if TYPE_CHECKING:
+    from botorch_private.report.table_facts import TableFacts
 
 _HEADER = (
     "Release",

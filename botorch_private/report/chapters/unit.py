@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from botorch_private.report.document import Block, Paragraph, Section, Table
 from botorch_private.report.facts import Facts, Feature
 from botorch_private.report.shown import down, given, up
-from botorch_private.report.table_facts import TableFacts
+
+if TYPE_CHECKING:
+    from botorch_private.report.table_facts import TableFacts
 
 
 def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
