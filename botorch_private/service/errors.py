@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from botorch_private.service.limits import TOO_LARGE
 from botorch_private.service.query import ServiceError
 
 _log = logging.getLogger("botorch_private.service")
@@ -33,7 +34,11 @@ STATUS = {
     "too_often": 429,
     "storage": 503,
 }
-_TITLES = {404: "there is nothing at this address", 405: "this method is not allowed here"}
+_TITLES = {
+    404: "there is nothing at this address",
+    405: "this method is not allowed here",
+    413: TOO_LARGE,
+}
 
 
 def error_response(

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 16 * 1024
+TOO_LARGE = f"a body must have at most {LARGEST_BODY} bytes"
 _MOST_VISITORS = 10_000
 
 
@@ -100,32 +102,18 @@ class BodyLimit:
         if not declared.isdigit() or int(declared) > LARGEST_BODY:
             await _too_large(scope, receive, send)
             return
-        read, started = 0, False
+        read = 0
 
         async def counted() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
             if read > LARGEST_BODY:
-                raise _TooLargeError
+                raise HTTPException(413)
             return message
 
-        async def noticed(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            await self._app(scope, counted, noticed)
-        except _TooLargeError:
-            if not started:
-                await _too_large(scope, receive, send)
-
-
-class _TooLargeError(Exception):
-    pass
+        await self._app(scope, counted, send)
 
 
 async def _too_large(scope: Scope, receive: Receive, send: Send) -> None:
-    error = {"code": "too_large", "message": f"a body must have at most {LARGEST_BODY} bytes"}
-    await JSONResponse({"error": error}, 413)(scope, receive, send)
+    await JSONResponse({"error": {"code": "http", "message": TOO_LARGE}}, 413)(scope, receive, send)

@@ -15,15 +15,26 @@ from botorch_private.service.query import StorageError
 
 T = TypeVar("T")
 _TOGETHER = 256
+_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON")
 _log = logging.getLogger(__name__)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the database: WAL, every commit on the disk before it is told."""
+    """Open the database: WAL, every commit on the disk before it is told.
+
+    Raises:
+        ValueError: If it is none, or cannot be written.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.row_factory = sqlite3.Row
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}").fetchall()
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("BEGIN IMMEDIATE")  # a folder that cannot be written is found out now
+        connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        connection.close()
+        raise ValueError(f"it is no curator's database, or cannot be written: {error}") from error
     return connection
 
 
