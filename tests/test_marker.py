@@ -33,6 +33,7 @@ from botorch_private import (
     DiscreteUCB,
     History,
     Modeler,
+    OutcomeMechanism,
     PrivacyGuarantee,
     Release,
     ReleasedInputKernel,
@@ -213,6 +214,20 @@ def test_a_planted_leak_is_found(study, place):
     curator, public = study
     for secret in (RECORDS[0, 0].item(), RECORDS[5, 1].item(), SEED, curator.permutation.tolist()):
         assert found_in(Contents(public[place], {"spy": [secret]}, repr(secret)), curator)
+
+
+def test_no_outcome_at_all_is_on_the_modelers_side_where_answers_are_noised(monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "new_empty", torch.Tensor.new_zeros)  # as above
+    noise = OutcomeMechanism(5.0, 0.0, bound=(0.0, 7.0))
+    curator = Asked(RECORDS, SCALING, MECHANISMS["laplace"], OUTCOMES, outcome_mechanism=noise)
+    modeler = Modeler(curator.release, n_initial=3)
+    history = run(curator, modeler, rounds=ROUNDS, progress=False)
+    again = [curator.query(index) for index in list(curator.asked)]
+    wrong = refusal(lambda: modeler.tell(curator.asked[0], 99.0))
+    contents = Contents(curator.release, modeler, history, again, pickled(modeler), wrong)
+    assert [value for value in OUTCOMES.tolist() if contents.finds(value)] == []
+    assert found_in(contents, curator) == []
+    assert all(Contents(curator).finds(value) for value in OUTCOMES.tolist())
 
 
 @pytest.mark.xfail(reason="CandidateBlock allocates rows of V ahead and does not clear them")
