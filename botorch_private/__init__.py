@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         OutcomeMechanism,
         SpectralProjection,
     )
-    from botorch_private.modeler import Modeler
+    from botorch_private.modeler import Modeler, RemoteCurator, RemoteError
     from botorch_private.models import DiscretePosterior, ReleasedInputKernel, fit_model, make_model
-    from botorch_private.observation import Observation
+    from botorch_private.observation import Observation, WithdrawnError
     from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
     from botorch_private.release import Release
     from botorch_private.scaling import PublicScaling
@@ -52,8 +52,11 @@ __all__ = [
     "PublicScaling",
     "Release",
     "ReleasedInputKernel",
+    "RemoteCurator",
+    "RemoteError",
     "SpectralProjection",
     "TiedScoresWarning",
+    "WithdrawnError",
     "compose",
     "fit_model",
     "make_model",
@@ -85,8 +88,11 @@ _HOMES = {
     "PublicScaling": "scaling",
     "Release": "release",
     "ReleasedInputKernel": "models",
+    "RemoteCurator": "modeler",
+    "RemoteError": "modeler",
     "SpectralProjection": "mechanisms",
     "TiedScoresWarning": "acquisition",
+    "WithdrawnError": "observation",
     "compose": "spending",
     "fit_model": "models",
     "make_model": "models",

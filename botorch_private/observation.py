@@ -1,4 +1,4 @@
-"""Observation: the number that returns to the modeler."""
+"""Observation: the number that returns to the modeler, or the word that none will."""
 
 from typing import NamedTuple
 
@@ -13,3 +13,21 @@ class Observation(NamedTuple):
 
     index: int
     value: float
+
+
+class WithdrawnError(RuntimeError):
+    """The curator will not measure a row: its record was withdrawn.
+
+    Args:
+        index: The released row.
+    """
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
+
+    def __str__(self) -> str:
+        return (
+            f"row {self.index} will not be measured: the curator has withdrawn the question; give the "
+            f"row up by modeler.skip({self.index}), or ask for it again"
+        )
