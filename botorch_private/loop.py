@@ -1,4 +1,4 @@
-"""run: both parties in one process, for a given number of rounds."""
+"""run: ask, measure and tell, for a given number of rounds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from tqdm import tqdm
 from botorch_private import _validate
 from botorch_private.history import History
 from botorch_private.modeler.modeler import Modeler
-from botorch_private.observation import Observation
+from botorch_private.observation import Observation, WithdrawnError
+from botorch_private.open_questions import OpenCurator, keep_open
 
 _QUIET_SECONDS = 2.0
 
 
 class Oracle(Protocol):
-    """What answers a row index: a `Curator`, or anything with its interface."""
+    """What answers a row index: a `Curator`, a `RemoteCurator`, or anything with their interface."""
 
     @property
     def queries_left(self) -> int | None:
@@ -28,13 +29,24 @@ class Oracle(Protocol):
         ...
 
 
-def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True) -> History:
+def run(
+    curator: Oracle,
+    modeler: Modeler,
+    rounds: int,
+    *,
+    pending: int | None = None,
+    progress: bool = True,
+) -> History:
     """Ask, measure and tell, ``rounds`` times.
+
+    Rows that the curator withdraws are skipped and do not count.
 
     Args:
         curator: Answers row indices.
         modeler: Chooses them; it may have a history already, and keeps it if interrupted.
         rounds: Number of measurements.
+        pending: None: one question after another. A number: so many are open at a time, answers may come
+            in any order, and corrected values replace earlier ones; this takes a `RemoteCurator`.
         progress: Whether to show a progress bar (only where the run takes more than two seconds).
 
     Returns:
@@ -44,6 +56,33 @@ def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
             is measured then.
     """
+    _check(curator, modeler, rounds, pending)
+    disable = not (progress and _somebody_watches())
+    before = len(modeler.history)
+    with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
+
+        def show() -> None:
+            done = len(modeler.history) - before
+            if done > bar.n:
+                last = modeler.history.values[-1]
+                bar.set_postfix(best=f"{modeler.best.value:.4g}", last=f"{last:.4g}", refresh=False)
+                bar.update(done - bar.n)
+
+        if pending is not None:
+            assert isinstance(curator, OpenCurator)
+            keep_open(curator, modeler, rounds, pending=pending, changed=show, waiting=bar.refresh)
+            return modeler.history
+        while len(modeler.history) < before + rounds:
+            index = modeler.ask()
+            try:
+                modeler.tell(index, curator.query(index).value)
+            except WithdrawnError:
+                modeler.skip(index)
+            show()
+    return modeler.history
+
+
+def _check(curator: Oracle, modeler: Modeler, rounds: int, pending: int | None) -> None:
     _validate.count(rounds=rounds)
     if not isinstance(modeler, Modeler):
         raise TypeError(
@@ -52,20 +91,20 @@ def run(curator: Oracle, modeler: Modeler, rounds: int, *, progress: bool = True
     release = getattr(curator, "release", modeler.release)
     if release is not modeler.release and release.identity != modeler.release.identity:
         raise ValueError("modeler must work on the curator's current release, got another one")
-    left = curator.queries_left
-    if left is not None and rounds > left:
-        raise ValueError(f"rounds must be at most the curator's {left} queries left, got {rounds}")
     unmeasured = len(modeler.release.candidates) - len(modeler.history)
     if rounds > unmeasured:
         raise ValueError(f"rounds must be at most the {unmeasured} rows not measured yet, got {rounds}")
-    disable = not (progress and _somebody_watches())
-    with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
-        for _ in range(rounds):
-            index = modeler.ask()
-            modeler.tell(index, curator.query(index).value)
-            bar.set_postfix(best=f"{modeler.best.value:.4g}", refresh=False)
-            bar.update()
-    return modeler.history
+    if pending is not None:
+        _validate.count(pending=pending)
+        if not isinstance(curator, OpenCurator):
+            raise TypeError(
+                f"curator must take questions without answering at once for pending={pending}, as a "
+                f"RemoteCurator does, got {type(curator).__name__}: leave pending out"
+            )
+        return
+    left = curator.queries_left
+    if left is not None and rounds > left:
+        raise ValueError(f"rounds must be at most the curator's {left} queries left, got {rounds}")
 
 
 def _somebody_watches() -> bool:

@@ -19,6 +19,8 @@ from botorch_private.models.posterior import DiscretePosterior
 from botorch_private.observation import Observation
 from botorch_private.release import Release
 
+_FITTED = ("covar_module.", "likelihood.", "mean_module.")  # the rest of a state is data
+
 
 class Modeler:
     """The party that optimizes without seeing the records.
@@ -45,6 +47,7 @@ class Modeler:
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
         history: Observations to resume from: a `History`, or pairs of row and value.
+        pending: Rows that were asked and not told yet when the history was kept, in their order.
         generator: Makes the initial rows and ties reproducible. None: random.
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
@@ -72,6 +75,7 @@ class Modeler:
         beta_scale: float = 1.0,
         outcome_noise: float | None = None,
         history: History | Iterable[tuple[int, float]] = (),
+        pending: Iterable[int] = (),
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
@@ -88,13 +92,10 @@ class Modeler:
             _validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
-        self.release = release
-        self.failure_probability = failure_probability
+        self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
-        self.refit_every = refit_every
-        self.noise_aware = noise_aware
-        self.beta, self.beta_scale = beta, beta_scale
-        self.outcome_noise = outcome_noise
+        self.refit_every, self.noise_aware = refit_every, noise_aware
+        self.beta, self.beta_scale, self.outcome_noise = beta, beta_scale, outcome_noise
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
         _validate.generator(generator=generator)
         if generator is None:
@@ -111,6 +112,8 @@ class Modeler:
         self._posterior: DiscretePosterior | None = None
         for index, value in history:
             self.tell(index, value)
+        asked = dict.fromkeys(_validate.index(len(self._candidates), pending=row) for row in pending)
+        self._pending = [row for row in asked if row not in self._told]
 
     @property
     def history(self) -> History:
@@ -142,6 +145,11 @@ class Modeler:
     def pending(self) -> list[int]:
         """Rows that were asked and not yet told."""
         return list(self._pending)
+
+    @property
+    def skipped(self) -> list[int]:
+        """Rows that were given up."""
+        return sorted(self._skipped)
 
     def ask(self, q: int | None = None) -> Any:
         """Choose the row to measure next.
@@ -224,8 +232,9 @@ class Modeler:
         if self._hyperparameters is None or self._hyperparameters[0] != fitted_on:
             fitted = model if fitted_on == len(told) else self._make(told[:fitted_on])
             fit_model(fitted)
-            state = {name: value for name, value in fitted.state_dict().items() if _fittable(name)}
-            self._hyperparameters = (fitted_on, state)
+            state = fitted.state_dict()
+            kept = {name: state[name] for name in state if name.startswith(_FITTED)}
+            self._hyperparameters = (fitted_on, kept)
         model.load_state_dict(self._hyperparameters[1], strict=False)
         return model.eval()  # type: ignore[return-value]
 
@@ -288,8 +297,3 @@ class Modeler:
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""
         return torch.Generator().manual_seed(self._seed + len(self._told) + len(self._pending))
-
-
-def _fittable(name: str) -> bool:
-    """Whether an entry of the state belongs to the hyperparameters (not to data or outcomes)."""
-    return name.startswith(("covar_module.", "likelihood.", "mean_module."))
