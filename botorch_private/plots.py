@@ -57,3 +57,32 @@ def plot_regret(
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
+
+
+def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome") -> None:
+    """Draw the outcomes of one search, and the best one so far.
+
+    Args:
+        values: Outcomes, one a measurement, in their order.
+        path: Image file to write; its ending decides the format.
+        ylabel: Label of the vertical axis, with the unit.
+
+    Raises:
+        ImportError: If matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    rounds = np.arange(1, len(values) + 1)
+    axes.plot(rounds, values, ".", color=_COLOURS[5], label="measured")
+    axes.step(
+        rounds, np.maximum.accumulate(values), where="post", color=_COLOURS[1], label="best so far"
+    )
+    axes.set(xlabel="measurements", ylabel=ylabel)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,1 @@
+"""The modeler's side as a command: `botorch-private optimize`."""
