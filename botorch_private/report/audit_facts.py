@@ -16,9 +16,9 @@ from botorch_private.report.mechanism_of import mechanism_of
 # Rows of one table each get noise of their own; a projection is drawn once for a whole table. Many
 # features have fewer trials, so that the attack takes seconds.
 _TRIALS, _ENTRIES = 100_000, 30_000_000
-_TRIALS_OF_TABLES, _TABLE_ENTRIES = 1_000, 10_000_000
+_TRIALS_OF_TABLES = 1_000
 _FEWEST_TRIALS = 100
-_SPARE_ROWS = 10  # of the small table beyond its width, for the attack on column spaces
+_SMALL_FEATURES, _SPARE_ROWS = 20, 10  # of the table for the attack on column spaces
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     generator = torch.Generator()
     generator.seed()
     if isinstance(mechanism, SpectralProjection):
-        rows = min(rows, features + _SPARE_ROWS)
+        # A small table leaks as a large one does, if it has as many rows more than features.
+        spare = min(rows - features, _SPARE_ROWS)
+        features = min(features, _SMALL_FEATURES)
+        rows = max(2, features + spare)
         records = torch.randn(rows, features, dtype=torch.float64, generator=generator)
     else:
         records = torch.zeros(2, features, dtype=torch.float64)
@@ -67,7 +70,9 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     if trials is None and mechanism.projection_dim is None:
         trials = max(_FEWEST_TRIALS, min(_TRIALS, _ENTRIES // features))
     elif trials is None:
-        trials = max(_FEWEST_TRIALS, min(_TRIALS_OF_TABLES, _TABLE_ENTRIES // features**2))
+        assert mechanism.projection_dim is not None
+        affordable = _ENTRIES // (features * mechanism.projection_dim)
+        trials = max(_FEWEST_TRIALS, min(_TRIALS_OF_TABLES, affordable))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the report says so
         return AuditFacts(name, empirical_epsilon(mechanism, records, neighbour, trials))

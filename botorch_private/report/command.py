@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from botorch_private.release import Release
+from botorch_private.report.belongs import check_scaling
 from botorch_private.report.chapters.summary import verdict
 from botorch_private.report.html import require_layout
-from botorch_private.report.report import Report, check_scaling, report
+from botorch_private.report.report import Report, report
 from botorch_private.report.shown import down, small, up
 
 _PAGE = Path("report.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from botorch_private import _validate
-from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.release import Release
 from botorch_private.report import chapters
 from botorch_private.report.audit_facts import AuditFacts, audit
+from botorch_private.report.belongs import check_scaling
 from botorch_private.report.document import Document
 from botorch_private.report.facts import Facts, Ranges, Spent, public_facts
 from botorch_private.report.text import as_text
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _TITLE = "Privacy report"
 _SILENT_SECONDS = 2
-_SAME = 1e-12  # relative: declared ranges give the same unit on every machine, but for a last digit
 
 
 @dataclass(frozen=True)
@@ -161,43 +159,6 @@ def report(
                 tables.append(table_facts(release, name, table, scaling, progress=progress))
                 bar.update()
     return _written(facts, tuple(audits), tuple(tables), spent)
-
-
-def check_scaling(guarantee: PrivacyGuarantee, scaling: PublicScaling, name: str) -> None:
-    """Refuse a scaling that a release was not made by.
-
-    Raises:
-        ValueError: If units, radius or names of the features differ.
-    """
-    if guarantee.unit is None or not scaling.public:
-        raise ValueError(
-            f"ranges must be the declared ones of {name}, but its scaling was not declared: it has no "
-            f"raw units"
-        )
-    names = scaling.names or ()
-    if guarantee.names is not None and names and tuple(names) != guarantee.names:
-        raise ValueError(
-            f"ranges must be those of {name}, with the features {list(guarantee.names)}, got "
-            f"{list(names)}"
-        )
-    units = scaling.unit.tolist()
-    if len(units) != len(guarantee.unit):
-        raise ValueError(
-            f"ranges must be those of {name}, with {len(guarantee.unit)} features, got {len(units)}"
-        )
-    if guarantee.radius is not None and not math.isclose(
-        scaling.radius, guarantee.radius, rel_tol=_SAME
-    ):
-        raise ValueError(
-            f"ranges must be those of {name}, with radius {guarantee.radius:g}, got {scaling.radius:g}"
-        )
-    for i, (own, stated) in enumerate(zip(units, guarantee.unit, strict=True)):
-        if not math.isclose(own, stated, rel_tol=_SAME):
-            feature = names[i] if names else f"feature {i}"
-            raise ValueError(
-                f"ranges must be those of {name}, whose unit is {stated:.6g} of {feature}, got ranges "
-                f"that make it {own:.6g}"
-            )
 
 
 def _names(found: list[Release], names: Sequence[str] | None) -> list[str]:

@@ -37,10 +37,10 @@ def sure(facts: Facts, audits: tuple[AuditFacts, ...], table: tuple[TableFacts, 
         Paragraph(first),
         Paragraph(
             "When this report was made, the mechanism was attacked on this machine, at the settings of "
-            "the release: two tables that differ in one record were released again and again, and the "
-            "best known test had to guess which of the two it was. Its success proves a lower bound: "
-            "epsilon cannot be smaller. A lower bound below the promise is no proof that the promise "
-            "holds; one above it refutes the promise."
+            "the release: two tables that differ in one record were released again and again, and an "
+            "attacker who knows both had to guess which of the two it was. Success bounds epsilon from "
+            "below, with the confidence given. A lower bound below the promise is no proof that the "
+            "promise holds; one above it refutes the promise."
         ),
     ]
     tested = [(audit.name, audit.result) for audit in audits if audit.result is not None]

@@ -46,7 +46,7 @@ def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
     if two_valued:
         blocks.append(
             Table(
-                "Features with two values only, such as yes and no: from one to the other",
+                "Features with two values only: from one to the other",
                 ("Feature", "Step, in units", "Epsilon of the step"),
                 tuple((name, up(step.distance), up(step.epsilon)) for name, step in two_valued),
             )
