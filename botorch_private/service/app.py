@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from botorch_private.service import errors, modeler_api, staff_api
+from botorch_private.service import console, errors, modeler_api, staff_api
 from botorch_private.service.access import Access
 from botorch_private.service.folder import Folder
 from botorch_private.service.limits import BodyLimit, StrictHeaders
@@ -47,6 +47,7 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
     errors.install(app)
     app.include_router(modeler_api.router)
     app.include_router(staff_api.router)
+    console.install(app)
     app.add_middleware(BodyLimit)
     app.add_middleware(StrictHeaders)
     return app
