@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
-    from botorch_private.curator import BudgetError, Curator, Ledger
+    from botorch_private.curator import BudgetError, Curator, Ledger, MeasurementError
     from botorch_private.denoised_release import DenoisedRelease
     from botorch_private.guarantee import PrivacyGuarantee
     from botorch_private.history import History
@@ -39,6 +39,7 @@ __all__ = [
     "DiscreteUCB",
     "History",
     "Ledger",
+    "MeasurementError",
     "Mechanism",
     "Modeler",
     "NoPrivacy",
@@ -75,6 +76,7 @@ _HOMES = {
     "DiscreteUCB": "acquisition",
     "History": "history",
     "Ledger": "curator",
+    "MeasurementError": "curator",
     "Mechanism": "mechanisms",
     "Modeler": "modeler",
     "NoPrivacy": "mechanisms",

@@ -2,6 +2,7 @@
 
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.ledger import BudgetError, Entry, Ledger
+from botorch_private.curator.objective import MeasurementError
 from botorch_private.curator.publish import Published, planned_guarantee, publish, publish_more
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Curator",
     "Entry",
     "Ledger",
+    "MeasurementError",
     "Published",
     "planned_guarantee",
     "publish",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +12,13 @@ from torch import Tensor
 
 from botorch_private import _validate
 from botorch_private.curator.ledger import BudgetError, Ledger
+from botorch_private.curator.objective import Objective
 from botorch_private.curator.publish import Published, check_parts, publish, publish_more
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.mechanisms.outcome import OutcomeMechanism
 from botorch_private.observation import Observation
+from botorch_private.outcome_grid import noised_answer
 from botorch_private.release import Release
 from botorch_private.rounding import round_up
 from botorch_private.scaling import PublicScaling
@@ -74,10 +75,7 @@ class Curator:
         check_parts(scaling, mechanism)
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
-        self._measure = objective if callable(objective) else None
-        self._outcomes: Tensor | None = None
-        if self._measure is None:
-            self._outcomes = _validate.vector(objective=objective, length=len(self._records))
+        self._objective = Objective(objective, len(self._records))
         if max_queries is not None:
             _validate.count(max_queries=max_queries)
         self.max_queries = max_queries
@@ -86,6 +84,7 @@ class Curator:
         self._outcome_guarantee = self._promised_answers(outcome_mechanism, shared_outcomes)
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers: dict[int, float] = {}  # as the modeler gets them
+        self._noise = self._drawn(len(self._records))  # now: forked copies give the same answers
         self._lock = threading.RLock()
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
@@ -120,7 +119,18 @@ class Curator:
     @property
     def outcomes(self) -> Tensor | None:
         """``n`` known outcomes, or None where they are measured. For the curator's eyes only."""
-        return None if self._outcomes is None else self._outcomes.clone()
+        known = self._objective.outcomes
+        return None if known is None else known.clone()
+
+    @property
+    def last_failure(self) -> Exception | None:
+        """What the objective raised last. For the curator's eyes only: it may name a record's values."""
+        return self._objective.last_failure
+
+    @property
+    def noise_steps(self) -> Tensor | None:
+        """Noise of the ``n`` answers in steps of their grid, or None. For the curator's eyes only."""
+        return None if self._outcome_mechanism is None else torch.from_numpy(self._noise.copy())
 
     @property
     def outcome_mechanism(self) -> OutcomeMechanism | None:
@@ -145,6 +155,7 @@ class Curator:
 
         Raises:
             ValueError: If there is no such row, or the objective returned no finite number.
+            MeasurementError: If the objective failed; the row may be asked for again.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         row = _validate.index(len(self._records), index=index)
@@ -179,15 +190,7 @@ class Curator:
             BudgetError: If the budget does not allow for it; nothing has been released then.
         """
         table = self._scaling.check(records)
-        known = None
-        if self._outcomes is not None:
-            if outcomes is None:
-                raise ValueError(
-                    "outcomes must be given for new records, since the objective is a vector"
-                )
-            known = _validate.vector(outcomes=outcomes, length=len(table))
-        elif outcomes is not None:
-            raise ValueError("outcomes must be None, since the objective is a callable")
+        known = self._objective.of_joining(outcomes, len(table))
         promise = self._outcome_guarantee
         if promise is not None and promise.parts:
             raise ValueError(
@@ -199,9 +202,8 @@ class Curator:
                 self._published, table, self._scaling, ledger=self._ledger, generator=self._generator
             )
             self._records = torch.cat([self._records, table])
-            if known is not None:
-                assert self._outcomes is not None
-                self._outcomes = torch.cat([self._outcomes, known])
+            self._noise = np.concatenate([self._noise, self._drawn(len(table))])
+            self._objective.join(known)
             return self.release
 
     def rerelease(self) -> Release:
@@ -256,31 +258,20 @@ class Curator:
         seeded = self._generator is not None
         return mechanism.guarantee(answers=self.max_queries if shared else None, seeded=seeded)
 
+    def _drawn(self, count: int) -> np.ndarray:
+        """Noise of so many records' answers, in steps of the grid; drawn once and kept."""
+        if self._outcome_mechanism is None:
+            return np.zeros(count, dtype=np.int64)
+        return self._outcome_mechanism.draw_steps(count, generator=self._generator)
+
     def _answer(self, record: int, row: int) -> float:
-        if self._measure is None:
-            assert self._outcomes is not None
-            outcome = float(self._outcomes[record])
-        else:
-            outcome = _finite(self._measure(self._records[record].clone()), row)
+        outcome = self._objective(record, self._records[record], row)
         if self._outcome_mechanism is None:
             return outcome
-        one = torch.tensor([outcome], dtype=torch.float64)
-        return float(self._outcome_mechanism.draw(one, generator=self._generator))
-
-
-def _finite(value: Any, row: int) -> float:
-    try:
-        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
-        if isinstance(single, (str, bytes)):
-            raise TypeError("text is no number")
-        number = float(single)
-    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise ValueError(
-            f"objective must return one number, got {type(value).__name__} for released row {row}"
-        ) from error
-    if not math.isfinite(number):
-        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
-    return number
+        low, high = self._outcome_mechanism.bound
+        value, steps = np.array(outcome), self._noise[record]
+        grid = self._outcome_mechanism.law.grid
+        return float(noised_answer(value, steps, low=low, high=high, grid=grid))
 
 
 def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -140,7 +141,7 @@ class CandidateBlock:
     def _allocate(self, rows: int) -> None:
         missing = rows - sum(map(len, self._slabs))
         while missing > 0:
-            self._slabs.append(self.Z.new_empty(SLAB, len(self.Z)))
+            self._slabs.append(_cleared(self.Z, SLAB))
             missing -= SLAB
 
     def _write(self, new: Tensor, columns: slice) -> None:
@@ -156,6 +157,16 @@ class CandidateBlock:
         size = self._prior.chunk(m)
         for start in range(0, len(self.Z), size):
             yield slice(start, min(start + size, len(self.Z)))
+
+
+def _cleared(Z: Tensor, rows: int) -> Tensor:
+    """``rows x b`` zeros: memory that was not cleared may hold anything, and is pickled along.
+
+    On the CPU by NumPy, whose zeros take no memory until they are written to.
+    """
+    if Z.device.type != "cpu":
+        return Z.new_zeros(rows, len(Z))
+    return torch.from_numpy(np.zeros((rows, len(Z)), dtype=str(Z.dtype).removeprefix("torch.")))
 
 
 def _product(factors: Tensor, slabs: list[Tensor], columns: slice) -> Tensor:

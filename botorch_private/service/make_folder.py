@@ -129,10 +129,9 @@ def _check(
 
 def _write_database(path: Path, facts: Facts, curator: Curator, names: Sequence[str]) -> None:
     order = curator.permutation.tolist()
-    mechanism = curator.outcome_mechanism
     noise: Sequence[int | None] = [None] * facts.n
-    if mechanism is not None:
-        noise = mechanism.draw_steps(facts.n).tolist()  # once for each record, before any is measured
+    if curator.noise_steps is not None:
+        noise = curator.noise_steps[curator.permutation].tolist()
     outcomes: Sequence[float | None] = [None] * facts.n
     if curator.outcomes is not None:
         outcomes = curator.outcomes[curator.permutation].tolist()

@@ -108,6 +108,7 @@ class ForgetfulCurator(Curator):
 
     def query(self, index):
         self._answers.clear()
+        self._noise = self._drawn(len(self._noise))
         return super().query(index)
 
 

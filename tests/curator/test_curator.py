@@ -9,6 +9,7 @@ import torch
 from botorch_private import (
     BudgetError,
     Curator,
+    MeasurementError,
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
@@ -142,14 +143,43 @@ def test_without_a_budget_every_record_can_be_measured():
 def test_a_failing_measurement_leaves_the_curator_as_it_was():
     laboratory = Laboratory()
     curator = make_curator(laboratory, max_queries=1)
-    for error in (RuntimeError("the instrument is broken"), KeyboardInterrupt()):
+    for error, seen in ((RuntimeError("broken"), MeasurementError), (KeyboardInterrupt(),) * 2):
         laboratory.error = error
-        with pytest.raises(type(error)):
+        with pytest.raises(seen if isinstance(seen, type) else type(seen)):
             curator.query(2)
         assert curator.queries_left == 1
     laboratory.error = None
     assert curator.query(2).index == 2  # measured now
     assert curator.queries_left == 0
+
+
+class Unprintable:
+    """Something that quotes a record when it is made a number."""
+
+    def __float__(self):
+        raise TypeError("MARKER")
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [lambda record: 1 / 0 * record, lambda record: Unprintable(), lambda r: bytearray(b"MARKER")],
+)
+def test_an_error_says_nothing_of_the_record_not_even_in_what_it_is_chained_to(objective):
+    def with_marker(record):
+        try:
+            return objective(record)
+        except ZeroDivisionError as error:
+            raise RuntimeError(f"MARKER {record.tolist()}") from error
+
+    curator = make_curator(with_marker)
+    with pytest.raises((MeasurementError, ValueError)) as caught:
+        curator.query(3)
+    error = caught.value
+    assert "MARKER" not in str(error)
+    assert (error.__cause__, error.__context__) == (None, None)
+    if isinstance(error, MeasurementError):
+        assert "measuring released row 3 failed (RuntimeError)" in str(error)
+        assert "MARKER" in str(curator.last_failure)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,104 @@
+"""Objective: how a record is measured, and what is said when that fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private import _validate
+
+
+class MeasurementError(RuntimeError):
+    """The objective failed on a record; its own error stays with the curator."""
+
+
+class Objective:
+    """Outcomes that are known already, or a callable that measures them.
+
+    Args:
+        objective: A callable from a ``d`` float64 tensor of raw features to a finite number, or a vector
+            of ``n`` outcomes.
+        n: Number of records.
+
+    Attributes:
+        last_failure: What the callable raised last, for the curator's eyes only.
+    """
+
+    def __init__(self, objective: Callable[[Tensor], Any] | Any, n: int) -> None:
+        self._measure: Callable[[Tensor], Any] | None = objective if callable(objective) else None
+        self.outcomes: Tensor | None = None
+        if self._measure is None:
+            self.outcomes = _validate.vector(objective=objective, length=n)
+        self.last_failure: Exception | None = None
+
+    def of_joining(self, outcomes: Any, count: int) -> Tensor | None:
+        """Check the outcomes of records that join; `join` takes them over.
+
+        Raises:
+            ValueError: If they are needed and missing or unusable, or given beside a callable.
+        """
+        if self._measure is not None:
+            if outcomes is not None:
+                raise ValueError("outcomes must be None, since the objective is a callable")
+            return None
+        if outcomes is None:
+            raise ValueError("outcomes must be given for new records, since the objective is a vector")
+        return _validate.vector(outcomes=outcomes, length=count)
+
+    def join(self, outcomes: Tensor | None) -> None:
+        """Take over what `of_joining` checked."""
+        if outcomes is not None:
+            assert self.outcomes is not None
+            self.outcomes = torch.cat([self.outcomes, outcomes])
+
+    def __call__(self, record: int, features: Tensor, row: int) -> float:
+        """Measure a record.
+
+        Args:
+            record: Its place in the table.
+            features: Its raw features.
+            row: Its released row, for messages: they name nothing else of it.
+
+        Raises:
+            MeasurementError: If the callable raises.
+            ValueError: If it returns no finite number.
+        """
+        if self._measure is None:
+            assert self.outcomes is not None
+            return float(self.outcomes[record])
+        failure, value = None, None
+        try:
+            value = self._measure(features.clone())
+        except Exception as error:
+            failure = error
+        # Raised outside of the handler: an error that is chained to it would carry its text along.
+        if failure is not None:
+            self.last_failure = failure
+            raise MeasurementError(
+                f"measuring released row {row} failed ({type(failure).__name__}); what went wrong is in "
+                f"the curator's last_failure, since it may name values of the record"
+            )
+        return _finite(value, row)
+
+
+def _finite(value: Any, row: int) -> float:
+    """The one number that an objective returned; errors say nothing of what it returned instead."""
+    number = None
+    try:
+        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
+        if not isinstance(single, (str, bytes)):
+            number = float(single)
+    except Exception:  # raised again below, without what it says
+        number = None
+    if number is None:
+        raise ValueError(
+            f"objective must return one number, got {type(value).__name__} for released row {row}"
+        )
+    if not math.isfinite(number):
+        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
+    return number
