@@ -1,0 +1,125 @@
+"""Several questions open at a time: what is asked, counted and corrected."""
+
+import threading
+
+import pytest
+from remote_server import make_curator, make_modeler
+
+from botorch_private import Modeler, Observation, RemoteCurator, run
+from botorch_private.open_questions import keep_open
+
+
+class Desk:
+    """A curator in memory who answers when told to, in any order."""
+
+    def __init__(self, order=lambda rows: rows, queries_left=None):
+        self.pending, self.withdrawn, self.queries_left = [], [], queries_left
+        self.most, self.order, self.asked = 0, order, []
+        self.corrections = []
+
+    def submit(self, index):
+        if index not in self.pending:
+            self.pending.append(index)
+            self.asked.append(index)
+        self.most = max(self.most, len(self.pending))
+        return len(self.asked)
+
+    def poll(self, wait=0.0):
+        gone = [row for row in self.pending if row in self.withdrawn]
+        self.pending = [row for row in self.pending if row not in gone]
+        if gone or not wait:
+            return []
+        row = self.order(list(self.pending))[0]
+        self.pending.remove(row)
+        news = [Observation(row, float(row)), *self.corrections]
+        self.corrections = []
+        return news
+
+    def remember(self, observations):
+        self.remembered = list(observations)
+
+
+@pytest.fixture(scope="module")
+def release():
+    return make_curator().release
+
+
+def test_so_many_questions_are_open_and_answers_come_in_any_order(release):
+    desk, modeler = Desk(order=lambda rows: rows[::-1]), make_modeler(release)
+    history = run(desk, modeler, 7, pending=3)
+    assert desk.most == 3
+    assert len(history) == 7
+    assert desk.asked[:3] == make_modeler(release).ask(3)
+    assert history.indices[0] == desk.asked[2]
+    assert sorted(history.indices) == sorted(desk.asked)  # nothing is asked that is not counted
+    assert desk.pending == modeler.pending == []
+
+
+def test_withdrawn_rows_are_replaced_and_corrections_reach_the_modeler(release):
+    desk, modeler = Desk(), make_modeler(release, history=[(39, 1.0)])
+    desk.corrections = [Observation(39, -1.0)]
+    desk.withdrawn = [make_modeler(release, history=[(39, 1.0)]).ask()]
+    calls = []
+    keep_open(desk, modeler, 3, pending=2, changed=lambda: calls.append(len(modeler.history)))
+    assert desk.remembered == [(39, 1.0)]
+    assert modeler.skipped == desk.withdrawn
+    assert modeler.history.indices[0] == 39
+    assert modeler.history.values[0] == -1.0
+    assert len(modeler.history) == 4
+    assert calls[0] == 1  # before the first question
+    assert calls[-1] == 4
+
+
+def test_pending_rows_of_an_earlier_modeler_come_first_and_choices_are_the_same(release):
+    history = [(0, 0.0), (1, 1.0), (2, 2.0)]
+    first = make_modeler(release, history=history)
+    pending = first.ask(2)
+    resumed = make_modeler(release, history=history, pending=pending)
+    assert resumed.pending == pending
+    assert resumed.ask(4) == first.ask(4)
+    assert make_modeler(release, history=history, pending=[1, *pending, *pending]).pending == pending
+    with pytest.raises(ValueError, match=r"pending must be a row index in 0\.\.39, got 40"):
+        make_modeler(release, pending=[40])
+
+
+def test_a_budget_that_is_too_small_is_refused_with_open_questions_counted(release):
+    desk, modeler = Desk(queries_left=2), make_modeler(release)
+    modeler.ask(2)
+    with pytest.raises(ValueError, match="2 queries left and 2 that are open, got 5"):
+        run(desk, modeler, 5, pending=2)
+    assert desk.asked == modeler.pending
+    assert len(run(desk, modeler, 4, pending=2)) == 4
+
+
+def test_the_last_rows_of_a_table_are_asked_one_by_one(release):
+    known = [(row, float(row)) for row in range(38)]
+    desk, modeler = Desk(), Modeler(release, history=known)
+    run(desk, modeler, 2, pending=5)
+    assert sorted(modeler.history.indices) == list(range(40))
+
+
+def test_a_curator_in_this_process_answers_at_once():
+    curator = make_curator()
+    with pytest.raises(TypeError, match=r"RemoteCurator does, got Curator: leave pending out"):
+        run(curator, make_modeler(curator.release), 2, pending=2)
+
+
+@pytest.mark.parametrize("pending", [0, -1, 1.5, True])
+def test_pending_must_be_a_count(release, pending):
+    with pytest.raises(ValueError, match="pending must be an integer >= 1"):
+        run(Desk(), make_modeler(release), 2, pending=pending)
+
+
+def test_three_open_questions_over_http_told_out_of_order(serve):
+    server = serve(known=False)
+    with RemoteCurator(server.url, server.token) as curator:
+        modeler = make_modeler(curator.release)
+        expected = make_modeler(curator.release).ask(3)
+        thread = threading.Thread(target=lambda: run(curator, modeler, 3, pending=3))
+        thread.start()
+        while len(server.questions()) < 3:
+            pass
+        for number in (3, 1, 2):
+            server.measure(number, float(number))
+        thread.join(timeout=30)
+    assert dict(modeler.history) == dict(zip(expected, (1.0, 2.0, 3.0), strict=True))
