@@ -24,6 +24,7 @@ from botorch_private.mechanisms.noise import sample_on_grid
 from botorch_private.noise_law import NoiseLaw
 from botorch_private.release import Release
 from botorch_private.report.attacker import feature_names
+from botorch_private.report.audit_facts import CONFIDENCE
 from botorch_private.report.facts import Cost, cost_at
 from botorch_private.report.mechanism_of import mechanism_of
 from botorch_private.scaling import PublicScaling
@@ -122,7 +123,7 @@ def table_facts(
         and scaling.radius >= 1
     ):
         some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
-        one_run = one_run_audit(mechanism, some, one_unit_away(some))
+        one_run = one_run_audit(mechanism, some, one_unit_away(some), confidence=CONFIDENCE)
     return TableFacts(
         name=name,
         records=len(table),
@@ -134,7 +135,12 @@ def table_facts(
 
 
 def bayes_error(
-    scaled: Tensor, law: NoiseLaw, draws: int, progress: bool = False
+    scaled: Tensor,
+    law: NoiseLaw,
+    draws: int,
+    progress: bool = False,
+    *,
+    generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Root mean square error of the posterior mean, with the table as the prior.
 
@@ -143,12 +149,14 @@ def bayes_error(
         law: Of the noise, in all ``d`` dimensions.
         draws: Records to average over, 2..n, drawn without replacement.
         progress: Whether to show a bar where it takes long.
+        generator: Of records and noise. None: random.
 
     Returns:
         ``d`` errors and their ``d`` standard errors, in units.
     """
-    generator = torch.Generator()
-    generator.seed()
+    if generator is None:
+        generator = torch.Generator()
+        generator.seed()
     truth = scaled[torch.randperm(len(scaled), generator=generator)[:draws]]
     rows = truth + torch.from_numpy(sample_on_grid(law, draws, entropy_from(generator)) * law.grid)
     step = max(1, _CHUNK_ENTRIES // len(scaled))

@@ -77,7 +77,9 @@ def test_many_features_and_projections_have_fewer_trials(monkeypatch):
 
     asked = []
     monkeypatch.setattr(
-        module, "empirical_epsilon", lambda mechanism, records, neighbour, trials: asked.append(trials)
+        module,
+        "empirical_epsilon",
+        lambda mechanism, records, neighbour, trials, **_: asked.append(trials),
     )
     wide = NoisyProjection(1.0, 1e-5)
     rows = torch.zeros(3, 1000, dtype=torch.float64)
