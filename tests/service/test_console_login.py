@@ -55,7 +55,9 @@ def test_failed_logins_and_failed_requests_count_together(service):
     assert browser.log_in().url == "/console"  # whoever has a token still gets in
 
 
-@pytest.mark.parametrize(("base", "secure"), [("http://testserver", False), ("https://testserver", True)])
+@pytest.mark.parametrize(
+    ("base", "secure"), [("http://testserver", False), ("https://testserver", True)]
+)
 def test_the_cookie_is_of_no_use_elsewhere(service, base, secure):
     browser = StaffBrowser(service, base_url=base, follow_redirects=False)
     cookie = browser.log_in().headers["set-cookie"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 
 WIDTH, HEIGHT = 480.0, 280.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 12.0, 14.0, 46.0
+_SMALLEST = 1e-280  # smaller values are drawn as 0
 
 
 def draw(values: list[float], best: list[float], first: int) -> str:
@@ -62,21 +64,20 @@ def draw(values: list[float], best: list[float], first: int) -> str:
 
 def _limits(low: float, high: float) -> tuple[float, float]:
     """Room below and above the values, also where all are equal."""
-    margin = (high / 4 - low / 4) * 0.2
-    if margin <= abs(high) * 1e-14:
-        margin = abs(high) * 0.1 or 1.0
-    bounds = low - margin, high + margin
-    return bounds if all(map(math.isfinite, bounds)) else (low, high)
+    size, margin = max(abs(low), abs(high)), (high / 4 - low / 4) * 0.2
+    if margin <= size * 1e-14:
+        margin = size * 0.1
+    if size < _SMALLEST:
+        margin = 1.0
+    return max(low - margin, -sys.float_info.max), min(high + margin, sys.float_info.max)
 
 
 def _ticks(low: float, high: float) -> tuple[list[float], int]:
     """Some round numbers between two numbers, and how many decimals they need."""
     rough = high / 4 - low / 4
     power = math.floor(math.log10(rough))
-    base = rough / 10.0**power if power > -300 else 1.0
-    step = (1.0 if base < 1.5 else 2.0 if base < 3.5 else 5.0 if base < 7.5 else 10.0) * (
-        10.0**power if power > -300 else rough
-    )
+    base = rough / 10.0**power
+    step = (1.0 if base < 1.5 else 2.0 if base < 3.5 else 5.0 if base < 7.5 else 10.0) * 10.0**power
     start = math.ceil(low / step)
     ticks = [tick for i in range(12) if low <= (tick := (start + i) * step) <= high]
     return ticks, max(0, -math.floor(math.log10(step) + 1e-9))
