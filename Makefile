@@ -19,16 +19,25 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint reproduce bench notebooks clean
+.PHONY: demo test lint reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 	$(MAKE) --no-print-directory notebooks
 	rm -rf $(VENV)/reproduction
 	$(BIN)/botorch-private reproduce --quick --output $(VENV)/reproduction
+
+# The console is tested in a browser. Where there is none and none can be had, those tests are skipped.
+chromium:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium, in which the console is tested"; \
+	  { apt-get update && apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
+	    </dev/null >/dev/null 2>&1 || echo "It could not be installed: those tests are skipped"; \
+	fi
 
 notebooks: $(VENV)/.dev
 	SMOKE_TEST=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
