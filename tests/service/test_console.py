@@ -218,31 +218,6 @@ def test_a_full_disk_loses_nothing_that_was_typed(service, monkeypatch, action):
     assert service.store.query(1).state != "pending"
 
 
-def test_what_a_program_could_not_measure_is_tried_again_or_entered(serve, tmp_path):
-    service = serve(folder=console_folder(tmp_path / "program", objective="module:function"))
-    for row in range(3):
-        service.ask(row)
-    for reason in ("<script>alert(1)</script>", "out of memory"):
-        service.store.fail(service.store.begin().result().id, reason).result()
-    service.store.begin().result()
-    browser = logged_in(service)
-    assert escape("<script>alert(1)</script>") in browser.page.html
-    assert "<script" not in browser.page.html
-    assert "a program works on it" in browser.page.text
-    assert {"value-1", "value-2"} == {i for i in browser.page.fields if i and i.startswith("value-")}
-    assert "There is nothing for you to do now" in browser.open("/console/questions/3").text
-    browser.open("/console")
-    queue = browser.page
-    for _ in range(2):  # the second time it is tried already
-        browser.page = queue
-        assert "tries" in browser.send("/console/questions/1/retry").text
-    assert service.store.query(1).state == "pending"
-    browser.enter(2, "7")
-    assert service.store.query(2).outcome == 7.0
-    browser.page = queue
-    assert "settled already" in browser.send("/console/questions/2/retry").text
-
-
 def test_a_long_queue_has_pages_and_goes_on_where_one_was(serve, tmp_path):
     names = [f"unit {i}" for i in range(PAGE_LENGTH + 5)]
     folder = console_folder(tmp_path / "long", identifiers=names, max_queries=None)

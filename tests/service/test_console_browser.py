@@ -223,8 +223,8 @@ def visited(page, served, number):
         at(path)
         for name, value in fields.items():
             page.fill(f"#{name}", value)
-        page.locator("main form button").first.click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.locator("main form button").first.click()
         return f"{path} sent"
 
     page.goto(f"{console}/login")

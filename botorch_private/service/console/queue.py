@@ -1,4 +1,4 @@
-"""The queue: open questions, oldest first, with a field for each value."""
+"""The queue: open questions, oldest first, with a field for each value that a person enters."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
     """Open questions; after ``done`` was settled, from where the next one is."""
     store: Store = request.app.state.store
     found = store.queries(states=OPEN, limit=EVERYTHING)
+    found.sort(key=lambda query: query.state != FAILED)  # a program goes on with the others by itself
     settled = _settled(store, done)
     following = 0
     if settled is not None:
