@@ -43,6 +43,11 @@ class Folder:
         """Raw features of the records, ``n x d``, for an objective that is a function."""
         return self.path / "records.npy"
 
+    @property
+    def objective_output(self) -> Path:
+        """What the objective prints; for the curator's eyes only."""
+        return self.path / "objective.log"
+
     def open(self) -> Store:
         """Open the database.
 

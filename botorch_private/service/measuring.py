@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from botorch_private.service.store import Store
 
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
 _START_LIMIT = 120.0
+_STOP_LIMIT = 5.0
 _log = logging.getLogger("botorch_private.service")
 
 
@@ -35,10 +35,12 @@ class Program:
     Args:
         name: ``module:function``.
         time_limit: Seconds for one call.
+        output: File that gets what the function prints: it may name values of records, so it lies in the
+            curator's folder, and nothing of it is in the server's own log.
     """
 
-    def __init__(self, name: str, time_limit: float) -> None:
-        self._name, self._time_limit = name, time_limit
+    def __init__(self, name: str, time_limit: float, output: Path) -> None:
+        self._name, self._time_limit, self._output = name, time_limit, output
         self._process: subprocess.Popen[str] | None = None
         self._replies: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
@@ -49,9 +51,15 @@ class Program:
             MeasuringError: If there is no such function.
         """
         command = [sys.executable, "-m", "botorch_private.service.worker", self._name]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
+        with open(os.open(self._output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                text=True,
+                start_new_session=True,
+            )
         self._replies = queue.SimpleQueue()
         threading.Thread(
             target=_pass_on, args=(self._process.stdout, self._replies), daemon=True
@@ -67,30 +75,31 @@ class Program:
         """
         if self._process is None or self._process.poll() is not None:
             self.start()
-        assert self._process is not None
-        assert self._process.stdin is not None
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(record) + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
+            process.stdin.write(json.dumps(record) + "\n")
+            process.stdin.flush()
+        except (BrokenPipeError, ValueError):  # a ValueError: it was closed
             self.stop()
             raise MeasuringError("the objective's process ended") from None
         return float(self._reply(self._time_limit)["value"])
 
     def stop(self) -> None:
-        """End the process."""
-        if self._process is not None:
+        """End the process; also from another thread than the one that waits for its reply."""
+        process, self._process = self._process, None
+        if process is not None:
             with contextlib.suppress(ProcessLookupError):
                 if hasattr(os, "killpg"):  # what it started goes with it
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                    os.killpg(process.pid, signal.SIGKILL)
                 else:
-                    self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
+                    process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
                 assert stream is not None
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
-            self._process = None
 
     def _reply(self, seconds: float) -> dict[str, Any]:
         try:
@@ -115,12 +124,12 @@ class Measuring:
 
     Args:
         store: Where questions wait.
-        measure: From raw features to an outcome; raises a `MeasuringError` where that fails.
+        program: From raw features to an outcome; raises a `MeasuringError` where that fails.
         records: File with the raw features of all records.
     """
 
-    def __init__(self, store: Store, measure: Callable[[list[float]], float], records: Path) -> None:
-        self._store, self._measure, self._records = store, measure, records
+    def __init__(self, store: Store, program: Program, records: Path) -> None:
+        self._store, self._program, self._records = store, program, records
         self._news = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="measuring", daemon=True)
@@ -134,9 +143,11 @@ class Measuring:
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Begin nothing more; what is being measured has failed, and is stored as that."""
         self._stopping = True
         self._news.set()
+        self._program.stop()
+        self._thread.join(timeout=_STOP_LIMIT)
 
     def _run(self) -> None:
         table = np.load(self._records, mmap_mode="r", allow_pickle=False)
@@ -153,7 +164,7 @@ class Measuring:
             if query is None:
                 return False
             try:
-                outcome = self._measure(table[self._store.record(query.row)].tolist())
+                outcome = self._program(table[self._store.record(query.row)].tolist())
             except MeasuringError as error:
                 _log.warning("query %d failed; see the console, or 'curator status'", query.id)
                 self._store.fail(query.id, str(error)).result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import uvicorn
@@ -14,6 +15,7 @@ from botorch_private.service.folder import Folder
 from botorch_private.service.measuring import Measuring, Program
 
 _log = logging.getLogger("botorch_private.service")
+_BACKLOG = 512
 
 
 def serve(
@@ -46,13 +48,12 @@ def serve(
     if not folder.path.is_dir():
         raise ValueError(f"folder must be a curator's, but there is no folder {path}")
     folder.refuse_strangers()
-    with folder.lock():
-        listening = _listen(host, port)
-        store = folder.open()
+    with folder.lock(), closing(_listen(host, port)) as listening, closing(folder.open()) as store:
         measuring = None
         try:
             if ":" in store.facts.objective:
-                program = Program(store.facts.objective, store.facts.time_limit)
+                facts = store.facts
+                program = Program(facts.objective, facts.time_limit, folder.objective_output)
                 program.start()
                 measuring = Measuring(store, program, folder.records)
                 measuring.start()
@@ -73,8 +74,6 @@ def serve(
         finally:
             if measuring is not None:
                 measuring.stop()
-            store.close()
-            listening.close()
 
 
 def _refuse_plain_text(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
@@ -109,6 +108,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
+        listening.listen(_BACKLOG)  # who comes before all is ready waits, and is not turned away
     except OSError as error:
         listening.close()
         raise OSError(f"cannot listen at {host} port {port}: {error.strerror}") from error

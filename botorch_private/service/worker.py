@@ -6,9 +6,9 @@ It reads records as JSON lists, one a line, and writes one JSON object a line: `
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -41,8 +41,7 @@ def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any
     import torch  # as in a `Curator`, a record is a tensor of d float64 numbers
 
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            value = float(function(torch.tensor(record, dtype=torch.float64)))
+        value = float(function(torch.tensor(record, dtype=torch.float64)))
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     if not math.isfinite(value):
@@ -52,7 +51,9 @@ def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any
 
 def main() -> int:
     """Serve until the input ends."""
-    replies = sys.stdout
+    # Whatever prints, in whatever language, must not mix with the replies.
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     try:
         function = load(sys.argv[1])
     except ValueError as error:
