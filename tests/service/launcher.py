@@ -17,7 +17,7 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            sys.stdout = open(os.devnull, "w")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             logging.disable(logging.CRITICAL)
             try:
                 serve(folder, port=int(line), rate=1e6)
