@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,12 +137,14 @@ class NoisyProjection:
         entropy = entropy_from(generator)
         d = table.shape[1]
         law, maps = self.law(d), self._maps(d, entropy)
-        more = None
+        more: Callable[[Tensor], Tensor] | None = None
         if law.dim == d or law.kind == "laplace":
             # Averaged over projections, the Gaussian's cost holds for records that were there before
             # the projection was: who knows it can choose a record that it stretches most.
-            def more(further: Tensor) -> Tensor:
+            def release_more(further: Tensor) -> Tensor:
                 return self._release(check_scaled(further, minimum_rows=1), law, maps, entropy)
+
+            more = release_more
 
         return Drawn(self._release(table, law, maps, entropy), more=more)
 

@@ -146,7 +146,7 @@ def _why_not_modules(model: Any) -> str:
     if type(mean) not in (ConstantMean, ZeroMean) or len(mean.batch_shape):
         return f"a constant or zero mean, got {type(mean).__name__}"
     likelihood, X, y = model.likelihood, model.train_inputs[0], model.train_targets
-    noise = likelihood.noise_covar
+    noise: Any = likelihood.noise_covar
     if type(noise) is FixedGaussianNoise:
         if noise.noise.shape != y.shape:
             return "known noise of each observation"

@@ -6,6 +6,7 @@ import math
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
 
 from botorch_private.service.limits import RateLimit
 from botorch_private.service.query import ServiceError
@@ -71,11 +72,20 @@ async def _store(request: Request) -> Store:
     return request.app.state.store
 
 
-async def _modeler(request: Request) -> Token:
+# The header is read by `_bearer`; this has it described where programs look for it.
+_Described = Annotated[
+    object,
+    Depends(
+        HTTPBearer(auto_error=False, description="a token from 'botorch-private curator token new'")
+    ),
+]
+
+
+async def _modeler(request: Request, _: _Described) -> Token:
     return _bearer(request, "modeler")
 
 
-async def _staff(request: Request) -> Token:
+async def _staff(request: Request, _: _Described) -> Token:
     return _bearer(request, "staff")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,6 +40,89 @@ class WithdrawalBody(_Strict):
 
     reason: str = Field(min_length=1, max_length=500)
 
+
+class QueryBody(BaseModel):
+    """A query as a modeler sees it."""
+
+    id: int
+    row: int
+    state: Literal["pending", "measured", "withdrawn"]
+    value: float | None = Field(description="the answer, once measured")
+    revision: int = Field(description="how often the value was corrected")
+
+
+class QueriesBody(BaseModel):
+    """Queries in the order in which they were asked."""
+
+    queries: list[QueryBody]
+
+
+class ReleaseBody(BaseModel):
+    """What the release is."""
+
+    identity: str = Field(description="SHA-256 of the release")
+    rows: int
+    projection_dim: int
+    outcome: str
+    unit: str
+    max_queries: int | None
+    queries_left: int | None
+
+
+class GuaranteeBody(BaseModel):
+    """What release and answers promise together."""
+
+    guarantee: dict[str, Any]
+    words: str
+    max_queries: int | None
+    queries_left: int | None
+
+
+class StaffQueryBody(BaseModel):
+    """A query as staff see it."""
+
+    id: int
+    identifier: str
+    state: Literal["pending", "measuring", "failed", "measured", "withdrawn"]
+    value: float | None
+    revision: int
+    reason: str | None
+    asked: str
+    settled: str | None
+
+
+class StaffQueriesBody(BaseModel):
+    """Queries with the identifiers of their records."""
+
+    queries: list[StaffQueryBody]
+
+
+class _Problem(BaseModel):
+    code: str
+    message: str
+    details: list[dict[str, str]] | None = None
+
+
+class ErrorBody(BaseModel):
+    """Why a request was not met: a word for programs, and a sentence for people."""
+
+    error: _Problem
+
+
+_WHEN = {
+    400: "the body cannot be read",
+    401: "no valid token",
+    403: "a token of another role, or a spent budget",
+    404: "no such query",
+    409: "a conflict with what is stored",
+    413: "a body that is too large",
+    422: "a request of another form",
+    429: "too many requests: see Retry-After",
+    503: "nothing was stored: see the curator's disk",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": when} for status, when in _WHEN.items()
+}
 
 Number = Annotated[int, Path(ge=1, le=LARGEST_ID, description="number of the query")]
 After = Annotated[int, Query(ge=0, le=LARGEST_ID, description="only queries with a larger number")]

@@ -9,7 +9,17 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
 from botorch_private.service.access import ModelerToken, StoreOf
-from botorch_private.service.forms import After, AskBody, Limit, Number
+from botorch_private.service.forms import (
+    ERRORS,
+    After,
+    AskBody,
+    GuaranteeBody,
+    Limit,
+    Number,
+    QueriesBody,
+    QueryBody,
+    ReleaseBody,
+)
 from botorch_private.service.query import MEASURED, OPEN, PENDING, WITHDRAWN, ServiceError
 from botorch_private.service.query import Query as Question
 from botorch_private.service.store import Store
@@ -17,7 +27,7 @@ from botorch_private.service.store import Store
 LONGEST_WAIT = 30.0
 _KEY = r"^[\x21-\x7e]{8,128}$"
 _STATES = {PENDING: OPEN, MEASURED: (MEASURED,), WITHDRAWN: (WITHDRAWN,)}
-router = APIRouter(prefix="/v1", tags=["modeler"])
+router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)
 
 
 @router.get("/health")
@@ -26,7 +36,7 @@ async def health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/release")
+@router.get("/release", response_model=ReleaseBody)
 async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
     """What the release is, and what is left of the measurements."""
     facts = store.facts
@@ -41,7 +51,16 @@ async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
     }
 
 
-@router.get("/release/file", response_class=FileResponse)
+@router.get(
+    "/release/file",
+    response_class=FileResponse,
+    responses={
+        200: {"content": {"application/octet-stream": {}}},
+        206: {"description": "the part that was asked for"},
+        304: {"description": "the release of that ETag is the current one"},
+        416: {"description": "no such part"},
+    },
+)
 async def release_file(
     _: ModelerToken,
     store: StoreOf,
@@ -56,7 +75,7 @@ async def release_file(
     return FileResponse(path, media_type="application/octet-stream", headers={"ETag": etag})
 
 
-@router.get("/guarantee")
+@router.get("/guarantee", response_model=GuaranteeBody)
 async def guarantee(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
     """What release and answers promise together, and what is left of the measurements."""
     return {
@@ -67,7 +86,12 @@ async def guarantee(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
     }
 
 
-@router.post("/queries", status_code=201)
+@router.post(
+    "/queries",
+    status_code=201,
+    response_model=QueryBody,
+    responses={200: {"model": QueryBody, "description": "the question was there before"}},
+)
 async def ask(
     body: AskBody,
     token: ModelerToken,
@@ -86,7 +110,7 @@ async def ask(
     return JSONResponse(await _shown(store, asked.query), 201 if asked.new else 200)
 
 
-@router.get("/queries/{number}")
+@router.get("/queries/{number}", response_model=QueryBody)
 async def read(
     number: Number,
     _: ModelerToken,
@@ -102,7 +126,7 @@ async def read(
     return JSONResponse(await _shown(store, query))
 
 
-@router.get("/queries")
+@router.get("/queries", response_model=QueriesBody)
 async def queries(
     _: ModelerToken,
     store: StoreOf,

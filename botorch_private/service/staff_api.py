@@ -10,21 +10,24 @@ from fastapi.responses import JSONResponse
 
 from botorch_private.service.access import StaffToken, StoreOf
 from botorch_private.service.forms import (
+    ERRORS,
     After,
     CorrectionBody,
     Limit,
     MeasurementBody,
     Number,
+    StaffQueriesBody,
+    StaffQueryBody,
     WithdrawalBody,
 )
 from botorch_private.service.query import Query as Question
 from botorch_private.service.query import ServiceError
 from botorch_private.service.store import Store
 
-router = APIRouter(prefix="/v1/staff", tags=["staff"])
+router = APIRouter(prefix="/v1/staff", tags=["staff"], responses=ERRORS)
 
 
-@router.get("/queries")
+@router.get("/queries", response_model=StaffQueriesBody)
 async def queries(
     _: StaffToken,
     store: StoreOf,
@@ -39,7 +42,7 @@ async def queries(
     return JSONResponse({"queries": [_shown(store, each) for each in found]})
 
 
-@router.put("/queries/{number}/measurement")
+@router.put("/queries/{number}/measurement", response_model=StaffQueryBody)
 async def measure(
     number: Number, body: MeasurementBody, token: StaffToken, store: StoreOf
 ) -> JSONResponse:
@@ -49,7 +52,7 @@ async def measure(
     return JSONResponse(_shown(store, query))
 
 
-@router.put("/queries/{number}/correction")
+@router.put("/queries/{number}/correction", response_model=StaffQueryBody)
 async def correct(
     number: Number, body: CorrectionBody, token: StaffToken, store: StoreOf
 ) -> JSONResponse:
@@ -59,7 +62,7 @@ async def correct(
     return JSONResponse(_shown(store, query))
 
 
-@router.put("/queries/{number}/withdrawal")
+@router.put("/queries/{number}/withdrawal", response_model=StaffQueryBody)
 async def withdraw(
     number: Number, body: WithdrawalBody, token: StaffToken, store: StoreOf
 ) -> JSONResponse:
@@ -68,7 +71,7 @@ async def withdraw(
     return JSONResponse(_shown(store, query))
 
 
-@router.post("/queries/{number}/retry")
+@router.post("/queries/{number}/retry", response_model=StaffQueryBody)
 async def retry(number: Number, token: StaffToken, store: StoreOf) -> JSONResponse:
     """Let a program that failed try again."""
     return JSONResponse(_shown(store, await asyncio.wrap_future(store.retry(number, token.id))))
