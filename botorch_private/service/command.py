@@ -301,5 +301,5 @@ def _retry(options: argparse.Namespace) -> int:
             store.retry(query.id, None).result()
     finally:
         store.close()
-    print(f"{len(failed)} queries will be measured again; a running server sees them at its next start")
+    print(f"Queries that will be measured again: {len(failed)}")
     return 0

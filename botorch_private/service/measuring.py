@@ -22,6 +22,7 @@ from botorch_private.service.store import Store
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
 _START_LIMIT = 120.0
 _STOP_LIMIT = 5.0
+_LOOK_AGAIN = 2.0
 _log = logging.getLogger("botorch_private.service")
 
 
@@ -152,7 +153,7 @@ class Measuring:
     def _run(self) -> None:
         table = np.load(self._records, mmap_mode="r", allow_pickle=False)
         while not self._stopping:
-            self._news.wait()
+            self._news.wait(_LOOK_AGAIN)  # another process may have let failed ones try again
             self._news.clear()
             while not self._stopping and self._one(table):
                 pass

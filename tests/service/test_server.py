@@ -399,7 +399,7 @@ def test_a_program_that_dies_fails_and_is_started_again(place):
                 break
         assert query["reason"] == "the objective's process ended"
         (place / "broken").unlink()
-        staff.post(f"/v1/staff/queries/{number}/retry")
+        assert curator("retry", folder, cwd=place).returncode == 0  # beside the running server
         assert settled(modeler, number)["state"] == "measured"
     printed = folder / "objective.log"
     assert "noise of a child" in printed.read_text()
@@ -430,7 +430,7 @@ def test_what_takes_too_long_fails_and_what_was_interrupted_too(place):
     assert "Queries: 1 failed" in status
     assert "Measurements left: 2 of 3" in status
     done = curator("retry", folder, cwd=place)
-    assert "1 queries will be measured again" in done.stdout
+    assert "Queries that will be measured again: 1" in done.stdout
 
 
 # --- make_folder and tokens ---
