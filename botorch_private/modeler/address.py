@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from botorch_private.loopback import is_loopback
 
 
 def checked_url(url: str, *, insecure: bool) -> tuple[str, bool]:
@@ -19,22 +20,13 @@ def checked_url(url: str, *, insecure: bool) -> tuple[str, bool]:
         host, parts = None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
         raise ValueError(f"url must be an address such as https://curator.example.org:8400, got {url!r}")
-    loopback = _is_loopback(host)
+    loopback = is_loopback(host)
     if parts.scheme == "http" and not loopback and not insecure:
         raise ValueError(
             f"url must begin with https:// for {host}: without TLS everybody on the way could read the "
             f"token; where the way is protected otherwise, say insecure=True (--insecure-http)"
         )
     return url.rstrip("/"), loopback
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def check_token(token: str) -> None:

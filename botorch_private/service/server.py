@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import socket
 from contextlib import closing
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
+from botorch_private.loopback import is_loopback
 from botorch_private.service.app import DEFAULT_RATE, create_app
 from botorch_private.service.folder import Folder
 from botorch_private.service.measuring import Measuring, Program
@@ -82,21 +82,12 @@ def _refuse_plain_text(host: str, certificate: Path | None, key: Path | None, *,
     for name, path in (("--tls-cert", certificate), ("--tls-key", key)):
         if path is not None and not path.is_file():
             raise ValueError(f"{name} must be a file, but there is no file {path}")
-    if certificate is None and not insecure and not _is_loopback(host):
+    if certificate is None and not insecure and not is_loopback(host):
         raise ValueError(
             f"{host} can be reached from other machines, and without TLS everybody on the way reads "
             f"tokens and values: give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy "
             f"that has them, or say --insecure-http"
         )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listen(host: str, port: int) -> socket.socket:

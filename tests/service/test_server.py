@@ -20,10 +20,10 @@ import trustme
 
 from botorch_private import Curator, Ledger, NoisyProjection, PublicScaling, Release
 from botorch_private.cli import main
+from botorch_private.loopback import is_loopback
 from botorch_private.service.expiry import expiry
 from botorch_private.service.folder import Folder
 from botorch_private.service.make_folder import make_folder
-from botorch_private.service.server import _is_loopback
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli", "curator"]
 N = 12
@@ -140,6 +140,16 @@ def settled(modeler, number, seconds=60):
         if query["state"] != "pending":
             return query
     raise AssertionError(f"query {number} is still pending")
+
+
+def failed(staff, seconds=60):
+    """The one question, once its measurement has failed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        (query,) = staff.get("/v1/staff/queries").json()["queries"]
+        if query["state"] == "failed":
+            return query
+    raise AssertionError("nothing failed")
 
 
 # --- init ---
@@ -294,9 +304,9 @@ def test_plain_text_is_possible_for_who_says_so(place):
         assert address.startswith("http://0.0.0.0:")
 
 
-def test_loopback_is_loopback():
-    assert all(map(_is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
-    assert not any(map(_is_loopback, ("0.0.0.0", "::", "example.org", "10.0.0.1", "")))
+def test_loopbackis_loopback():
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "example.org", "10.0.0.1", "")))
 
 
 def test_tls_with_a_certificate(place):
@@ -367,11 +377,7 @@ def test_a_failure_is_stored_and_told_to_staff_alone(place):
     folder = initialize(place, "--objective", "lab:failing")
     with served(folder, cwd=place) as (process, _, modeler, staff):
         number = ask(modeler, 3)["id"]
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            (query,) = staff.get("/v1/staff/queries").json()["queries"]
-            if query["state"] == "failed":
-                break
+        query = failed(staff)
         assert "no value for [" in query["reason"]
         seen = modeler.get(f"/v1/queries/{number}")
         assert seen.json()["state"] == "pending"
@@ -392,11 +398,7 @@ def test_a_program_that_dies_fails_and_is_started_again(place):
     (place / "broken").touch()
     with served(folder, cwd=place) as (_, _, modeler, staff):
         number = ask(modeler, 3)["id"]
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            (query,) = staff.get("/v1/staff/queries").json()["queries"]
-            if query["state"] == "failed":
-                break
+        query = failed(staff)
         assert query["reason"] == "the objective's process ended"
         (place / "broken").unlink()
         assert curator("retry", folder, cwd=place).returncode == 0  # beside the running server
@@ -410,11 +412,7 @@ def test_what_takes_too_long_fails_and_what_was_interrupted_too(place):
     folder = initialize(place, "--objective", "lab:slow", "--time-limit", "0.5", "--budget", "3")
     with served(folder, cwd=place) as (_, _, modeler, staff):
         ask(modeler, 3)
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            (query,) = staff.get("/v1/staff/queries").json()["queries"]
-            if query["state"] == "failed":
-                break
+        query = failed(staff)
         assert query["reason"] == "the objective took more than 0.5 s"
     store = Folder(folder).open()
     try:
