@@ -55,6 +55,11 @@ def run(
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
             is measured then.
+
+    Example:
+        >>> history = run(curator, Modeler(curator.release), rounds=6)
+        >>> len(history)
+        6
     """
     _check(curator, modeler, rounds, pending)
     disable = not (progress and _somebody_watches())

@@ -9,6 +9,9 @@ class Observation(NamedTuple):
     Args:
         index: Released row that was asked for.
         value: Measured outcome.
+
+    Example:
+        >>> index, value = Observation(index=4, value=1.5)
     """
 
     index: int

@@ -34,6 +34,11 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         ValueError: If there is nothing to add, the units differ, or `delta` is below what the parts
             spend in any case.
         ImportError: If dp-accounting is needed and not installed.
+
+    Example:
+        >>> once = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
+        >>> round(compose([once, once]).epsilon, 6)
+        2.0
     """
     parts = tuple(part for g in guarantees for part in (g.parts or (g,)))
     if not parts:

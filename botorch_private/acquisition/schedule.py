@@ -22,6 +22,10 @@ def ucb_beta(t: int, n: int, failure_probability: float = 0.025) -> float:
 
     Returns:
         ``beta_t >= 0``, computed in float64.
+
+    Example:
+        >>> round(ucb_beta(t=1, n=2004), 2)
+        23.58
     """
     _validate.count(t=t, n=n)
     _validate.probability(failure_probability=failure_probability)

@@ -41,6 +41,10 @@ class Mechanism(Protocol):
     Attributes:
         isotropic: Whether released coordinates have no meaning of their own (they were rotated or
             projected), so that a kernel on them must have one length-scale.
+
+    Example:
+        >>> isinstance(NoisyProjection(epsilon=3.0), Mechanism)
+        True
     """
 
     @property

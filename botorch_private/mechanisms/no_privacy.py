@@ -15,7 +15,12 @@ from botorch_private.mechanisms.base import Drawn, check_scaled
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """Release the scaled records themselves. For benchmarks on public data only."""
+    """Release the scaled records themselves. For benchmarks on public data only.
+
+    Example:
+        >>> NoPrivacy().guarantee(n=2004, d=2).holds
+        False
+    """
 
     isotropic = False
 

@@ -53,6 +53,11 @@ class SpectralProjection:
 
     Warns:
         NotDifferentiallyPrivate: When applied to more records than features.
+
+    Example:
+        >>> mechanism = SpectralProjection(epsilon=3.0, delta=1e-4, projection_dim=10)
+        >>> mechanism.guarantee(n=2004, d=2).holds
+        False
     """
 
     epsilon: float

@@ -56,12 +56,13 @@ class RemoteCurator:
         ImportError: If httpx2 is not installed (extra ``client``).
 
     Example:
-        >>> curator = RemoteCurator("https://curator.example.org:8400", token)
+        >>> curator = RemoteCurator(url, token)  # such as "https://curator.example.org:8400"
         >>> modeler = Modeler(curator.release)
-        >>> run(curator, modeler, rounds=20)
-        >>> curator.submit(modeler.ask())  # or, without waiting
+        >>> history = run(curator, modeler, rounds=6)
+        >>> question = curator.submit(modeler.ask())  # or, without waiting
         >>> for index, value in curator.poll():
         ...     modeler.tell(index, value, correct=True)
+        >>> curator.close()
     """
 
     def __init__(

@@ -59,7 +59,7 @@ class Modeler:
         >>> index = modeler.ask()
         >>> modeler.tell(index, 1.5)
         >>> modeler.best
-        Observation(index=17, value=1.5)
+        Observation(index=..., value=1.5)
     """
 
     def __init__(

@@ -64,6 +64,11 @@ def make_model(
 
     Raises:
         ValueError: If an index or a value is unusable (naming its position).
+
+    Example:
+        >>> model = make_model(release, indices=[4, 7, 9], values=[0.5, 1.5, 1.0])
+        >>> model.posterior(release.candidates).mean.shape
+        torch.Size([60, 1])
     """
     n = len(release.candidates)
     rows = [_validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]

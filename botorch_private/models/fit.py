@@ -67,6 +67,10 @@ def fit_model(model: SingleTaskGP) -> SingleTaskGP:
 
     Raises:
         TypeError: If ``model`` is not a `SingleTaskGP`.
+
+    Example:
+        >>> fit_model(model) is model
+        True
     """
     _require_single_task_gp(model)
     model.train().eval()  # predictions of earlier hyperparameters are forgotten, inputs transformed

@@ -45,6 +45,10 @@ class ReleasedInputKernel(Kernel):
         ard_num_dims: Number of length-scales; None: one for all coordinates.
         lengthscale_prior: Prior of the length-scale, in units of the inputs.
         **kwargs: As for `gpytorch.kernels.Kernel`.
+
+    Example:
+        >>> kernel = ReleasedInputKernel.of(release)  # with the variance that the release states
+        >>> model = SingleTaskGP(release.candidates[:5], outcomes[:5, None], covar_module=kernel)
     """
 
     has_lengthscale = True

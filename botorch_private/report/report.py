@@ -111,7 +111,8 @@ def report(
         ImportError: If different kinds of noise are to be added and dp-accounting is not installed.
 
     Example:
-        >>> print(report(curator.release))
+        >>> page = report(release, scaling=scaling)
+        >>> page.save("report.html")  # or print(page)
     """
     found = [releases] if isinstance(releases, Release) else list(releases)
     if not found:
