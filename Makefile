@@ -1,6 +1,7 @@
 # make demo       a hospital searches for its costliest stay, with and without privacy
 # make test       the whole test suite, with README, notebooks and a quick reproduction
 # make lint       formatter, linter, type checker, direction of imports
+# make docs       the site: guide and reference, in site/
 # make reproduce  the paper's tables and figures, and regret against epsilon (an hour and a half)
 # make bench      benchmarks of the release and of the search, beside other libraries (20 minutes)
 #
@@ -19,7 +20,7 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint reproduce bench notebooks chromium clean
+.PHONY: demo test lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
@@ -48,6 +49,10 @@ lint: $(VENV)/.dev
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open site/index.html, or, to search as well: $(BIN)/python -m http.server --directory site"
+
 reproduce: $(VENV)/.dev
 	$(BIN)/botorch-private reproduce --output benchmarks/paper $(ARGS)
 
@@ -55,12 +60,16 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/speed
 
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.runtime
+	$(BIN)/python -m pip install --quiet -r requirements/docs.txt
+	touch $@
+
 $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet -r requirements/bench.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) build dist site *.egg-info
 
 $(VENV)/.base:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
