@@ -6,7 +6,7 @@ from typing import NamedTuple
 class Observation(NamedTuple):
     """One answer of the curator.
 
-    Args:
+    Attributes:
         index: Released row that was asked for.
         value: Measured outcome.
 
