@@ -7,7 +7,7 @@ signature cannot drift apart. Values of records are never echoed; rows and colum
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-_EXACT_IN_FLOAT64 = 2**53
+from botorch_private._frames import EXACT_IN_FLOAT64, MISSING_REMEDY, numeric_frame, refuse_inexact
+from botorch_private._frames import no_query as _no_query
 
 
 def positive(**values: Any) -> None:
@@ -106,14 +107,27 @@ def index(n: int, **values: Any) -> int:
     return int(value)
 
 
-def matrix(*, columns: int | None = None, minimum_rows: int = 1, **values: Any) -> Tensor:
+def matrix(
+    *,
+    columns: int | None = None,
+    minimum_rows: int = 1,
+    column_names: Sequence[str] | None = None,
+    **values: Any,
+) -> Tensor:
     """Return the one named table as a finite float64 tensor on the CPU, or refuse it.
 
     A float64 table is not copied: who keeps it must. Integers and shorter floats are widened, which
-    is exact; integers beyond 2^53 are refused, since float64 would round them.
+    is exact; integers beyond 2^53 are refused, since float64 would round them. Where columns have
+    names, a message about one says its name.
     """
     ((name, value),) = values.items()
-    return _finite_table(name, _to_float64(name, value), columns, minimum_rows)
+    return _finite_table(name, _to_float64(name, value), columns, minimum_rows, column_names)
+
+
+def no_query(**values: Any) -> None:
+    """Refuse each named value that is a query of polars, without running it."""
+    for name, value in values.items():
+        _no_query(name, value)
 
 
 def points(**values: Any) -> Tensor:
@@ -122,10 +136,17 @@ def points(**values: Any) -> Tensor:
     if not isinstance(value, Tensor) or not value.is_floating_point():
         kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"{name} must be an n x d floating-point tensor, got {kind}")
-    return _finite_table(name, value, None, 1)
+    return _finite_table(name, value, None, 1, remedy="leave such points out")
 
 
-def _finite_table(name: str, table: Tensor, columns: int | None, minimum_rows: int) -> Tensor:
+def _finite_table(
+    name: str,
+    table: Tensor,
+    columns: int | None,
+    minimum_rows: int,
+    column_names: Sequence[str] | None = None,
+    remedy: str = MISSING_REMEDY,
+) -> Tensor:
     if table.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}")
     if columns is not None and table.shape[1] != columns:
@@ -139,9 +160,10 @@ def _finite_table(name: str, table: Tensor, columns: int | None, minimum_rows: i
     bad = ~torch.isfinite(table)
     if bad.any():
         row, column = (int(i) for i in bad.nonzero()[0])
+        called = f" ({column_names[column]})" if column_names else ""
         raise ValueError(
             f"{name} must be finite, got {_kind(table[row, column])} in row {row}, column {column}"
-            f"{_more(int(bad.sum()) - 1, 'entries')}; fill in or drop missing values first"
+            f"{called}{_more(int(bad.sum()) - 1, 'entries')}; {remedy}"
         )
     return table
 
@@ -172,8 +194,8 @@ def _to_float64(name: str, value: Any) -> Tensor:
         integral = not value.is_floating_point()
     else:
         if np.ma.is_masked(value):
-            raise ValueError(f"{name} must be complete, got masked entries; drop or fill them first")
-        value = _numeric_frame(name, value)
+            raise ValueError(f"{name} must be complete, got masked entries; {MISSING_REMEDY}")
+        value = numeric_frame(name, value)
         try:
             array = np.asarray(value)
         except ValueError as error:
@@ -182,42 +204,8 @@ def _to_float64(name: str, value: Any) -> Tensor:
             raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
         widened = torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
         integral = array.dtype.kind in "iu"
-    _refuse_inexact(name, integral and bool((widened.abs() >= _EXACT_IN_FLOAT64).any()))
+    refuse_inexact(name, integral and bool((widened.abs() >= EXACT_IN_FLOAT64).any()))
     return widened
-
-
-def _numeric_frame(name: str, value: Any) -> Any:
-    """Turn a data frame into float64, exactly, or name the columns that hold no numbers."""
-    if not hasattr(value, "dtypes") or not hasattr(value, "columns"):
-        return value
-    kinds = [getattr(kind, "kind", "O") for kind in value.dtypes]
-    wide = [getattr(kind, "itemsize", 8) > 8 for kind in value.dtypes]
-    wrong = [
-        str(column)
-        for column, kind, too_wide in zip(value.columns, kinds, wide, strict=True)
-        if kind not in "iufb" or too_wide
-    ]
-    if wrong:
-        raise ValueError(
-            f"{name} must hold numbers, but columns {wrong} do not: encode words as numbers first"
-        )
-    missing = np.argwhere(np.asarray(value.isna())) if hasattr(value, "isna") else []
-    if len(missing):
-        row, column = missing[0]
-        raise ValueError(
-            f"{name} must be finite, got NaN in row {row}, column {column} ({value.columns[column]})"
-            f"{_more(len(missing) - 1, 'entries')}; fill in or drop missing values first"
-        )
-    widened = np.asarray(value, dtype=np.float64)
-    # Column by column: beside a column of floats, integers would be rounded without a word.
-    whole = widened[:, [kind in "iu" for kind in kinds]]
-    _refuse_inexact(name, bool((np.abs(whole) >= _EXACT_IN_FLOAT64).any()))
-    return widened
-
-
-def _refuse_inexact(name: str, inexact: bool) -> None:
-    if inexact:
-        raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
 
 
 def _is_real(value: Any) -> bool:

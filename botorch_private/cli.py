@@ -61,9 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(action=_demo, parser=demo)
     _add_report(commands)
+    from botorch_private.declaring.command import add_ranges
     from botorch_private.optimize.command import add_optimize
     from botorch_private.service.command import add_curator
 
+    add_ranges(commands)
     add_curator(commands)
     add_optimize(commands)
     # Its own options are those of the benchmark, which prints its own help.

@@ -1,4 +1,4 @@
-"""load_ranges: declared public ranges of the features, from a file that a curator writes by hand."""
+"""load_encoding, load_ranges: declared features, from a file that a curator writes by hand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,36 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from botorch_private.encoding import Encoding
+from botorch_private.feature_kinds import Category, FeatureKind, Number, YesNo
 from botorch_private.scaling import PublicScaling
 
-_KEYS = ("lower", "upper", "lengthscale")
+_KEYS = {
+    "number": ("lower", "upper"),
+    "boolean": (),
+    "category": ("categories",),
+}
 
 
 def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
-    """Read the declared ranges of the features from a TOML file.
+    """Read the declared ranges of features that are all numbers; see `load_encoding`.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no such file, or a feature is no number: the message names the feature.
+    """
+    encoding = load_encoding(path)
+    for feature in encoding.features:
+        if not isinstance(feature, Number):
+            raise ValueError(
+                f"{path}: feature {feature.name!r} must be a number here, got a {feature.kind}: read "
+                f"the file by load_encoding, and the table by its encode"
+            )
+    return encoding.scaling
+
+
+def load_encoding(path: str | os.PathLike[str]) -> Encoding:
+    """Read the declared features from a TOML file.
 
     .. code-block:: toml
 
@@ -24,6 +47,15 @@ def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
         lower = 18            # in the feature's own unit
         upper = 100
         lengthscale = 10      # optional, for all features or for none
+
+        [features.diabetes]
+        kind = "boolean"
+        lengthscale = 2       # where the step from no to yes is 1
+
+        [features.ward]
+        kind = "category"
+        categories = ["surgery", "intensive care", "other"]
+        lengthscale = 2       # where the step between any two of them is 1
 
     The features keep the order of the file.
 
@@ -45,45 +77,51 @@ def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
     features = content.get("features")
     if not isinstance(features, dict) or not features:
         raise ValueError(f"{path} must declare features, such as [features.age], but it has none")
-    for name, entry in features.items():
-        _check_feature(entry, f"{path}: feature {name!r}")
-    given = [name for name, entry in features.items() if "lengthscale" in entry]
-    if given and len(given) < len(features):
-        missing = next(name for name in features if name not in given)
-        raise ValueError(
-            f"{path}: feature {missing!r} must have a lengthscale, because {given[0]!r} has one"
-        )
-    entries = features.values()
-    settings: dict[str, Any] = {}
-    if given:
-        settings["lengthscale"] = [float(entry["lengthscale"]) for entry in entries]
+    found = [_feature(name, entry, f"{path}: feature {name!r}") for name, entry in features.items()]
+    settings = {}
     if "radius" in content:
         settings["radius"] = _positive(content["radius"], f"{path}: radius")
     try:
-        return PublicScaling(
-            [float(entry["lower"]) for entry in entries],
-            [float(entry["upper"]) for entry in entries],
-            names=list(features),
-            **settings,
-        )
+        return Encoding(found, **settings)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _check_feature(entry: Any, where: str) -> None:
+def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     if not isinstance(entry, dict):
         raise ValueError(f"{where} must be a table with lower and upper, got {_kind(entry)}")
-    _refuse_unknown(entry, _KEYS, where)
-    for key in ("lower", "upper"):
+    kind = entry.get("kind", "number")
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise ValueError(f"{where}: kind must be one of {', '.join(_KEYS)}, got {_kind(kind)}")
+    kind_key = ("kind",) if "kind" in entry else ()
+    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], "lengthscale"), where)
+    for key in _KEYS[kind]:
         if key not in entry:
-            raise ValueError(f"{where} must have the key {key}, but it is missing")
-        _number(entry[key], f"{where}: {key}")
-    if not entry["lower"] < entry["upper"]:
+            undeclared = "; delete the feature if it is not to be released" if not entry else ""
+            raise ValueError(f"{where} must have the key {key}, but it is missing{undeclared}")
+    lengthscale = None
+    if "lengthscale" in entry:
+        lengthscale = _positive(entry["lengthscale"], f"{where}: lengthscale")
+    if kind == "boolean":
+        return YesNo(name, lengthscale)
+    if kind == "category":
+        return _category(name, entry["categories"], lengthscale, where)
+    low = _number(entry["lower"], f"{where}: lower")
+    high = _number(entry["upper"], f"{where}: upper")
+    if not low < high:
         raise ValueError(
             f"{where}: lower must be below upper, got {entry['lower']!r} and {entry['upper']!r}"
         )
-    if "lengthscale" in entry:
-        _positive(entry["lengthscale"], f"{where}: lengthscale")
+    return Number(name, low, high, lengthscale)
+
+
+def _category(name: str, categories: Any, lengthscale: float | None, where: str) -> Category:
+    if not isinstance(categories, list):
+        raise ValueError(f"{where}: categories must be a list of texts, got {_kind(categories)}")
+    try:
+        return Category(name, tuple(categories), lengthscale)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _refuse_unknown(entry: dict[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -122,7 +122,7 @@ class PublicScaling:
         """Map raw records into the ball.
 
         Args:
-            records: ``n x d`` raw records: tensor, array, or data frame.
+            records: ``n x d`` raw records: tensor, array, or data frame (pandas or polars).
 
         Returns:
             ``n x d`` float64 tensor of scaled records, each of norm at most `radius`.
@@ -139,11 +139,17 @@ class PublicScaling:
         The columns of a data frame must carry the names of the features, in the same order: another
         order would be scaled by the ranges of other features.
         """
+        _validate.no_query(records=records)
         columns = [str(column) for column in getattr(records, "columns", ())]
         numbered = all(column.isdigit() for column in columns)
         if self.names and not numbered and columns != list(self.names):
             raise ValueError(f"records must have the columns {list(self.names)}, got {columns}")
-        return _validate.matrix(records=records, columns=self.features, minimum_rows=minimum_rows)
+        return _validate.matrix(
+            records=records,
+            columns=self.features,
+            minimum_rows=minimum_rows,
+            column_names=self.names,
+        )
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""

@@ -17,6 +17,9 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private import _validate
+from botorch_private._frames import MISSING_REMEDY
+from botorch_private.encoding import Encoding
+from botorch_private.feature_kinds import Number
 
 _FIRST_ROW = 2
 _NUMBERS = "iufb"
@@ -40,13 +43,87 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
             not a number or infinite: the message names row and column.
     """
     path, wanted = Path(path), list(columns)
-    frame = _load(path, wanted)
-    for name in wanted:
-        _refuse_bad_cells(frame[name], name, path)
+    frame = _numbers(path, wanted)
     try:
         return _validate.matrix(records=frame[wanted])
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
+    """Read the declared features of a table, as the numbers that ``encoding.scaling`` scales.
+
+    Args:
+        path: As in `read_table`. A category is compared letter by letter, so that "01" is not "1"; an
+            empty cell is missing, and nothing else is.
+        encoding: The declared features.
+
+    Returns:
+        ``n x d'`` float64 tensor; its columns are ``encoding.names``.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: As in `read_table`.
+        ValueError: As in `read_table`, or if a value is none of the declared ones.
+    """
+    path = Path(path)
+    numbers = [each.name for each in encoding.features if isinstance(each, Number)]
+    texts = [each.name for each in encoding.features if not isinstance(each, Number)]
+    frame = _numbers(path, numbers) if numbers else None
+    if texts:
+        words = _load(path, texts, texts=True, only_empty_is_missing=True)
+        for name in texts:
+            _refuse_empty_cells(words[name], name, path)
+        frame = words if frame is None else frame.join(words)
+    return encoding.encode(frame, source=str(path), first_row=_FIRST_ROW)
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Read the names of all columns of a table, and nothing else of it.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: If pyarrow is needed for .parquet and is not installed.
+        ValueError: If the file is damaged, or a name is empty, a number, or stands twice: a first row
+            without names would be a record.
+    """
+    path = _existing(Path(path))
+    if path.suffix.lower() == ".parquet":
+        names = _parquet_names(path)
+    else:
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                names = next(csv.reader(file), [])
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+        except csv.Error as error:
+            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
+    if not names:
+        raise ValueError(f"{path} must have names in its first row, but it is empty")
+    for position, name in enumerate(names, start=1):
+        problem = _no_name(name) or ("stands twice" if names.count(name) > 1 else "")
+        if problem:
+            raise ValueError(
+                f"{path} must have names of columns in its first row, but number {position} {problem}"
+            )
+    return names
+
+
+def _no_name(name: str) -> str:
+    if not name.strip():
+        return "is empty"
+    try:
+        float(name)
+    except ValueError:
+        return ""
+    return "is a number"
+
+
+def _numbers(path: Path, wanted: list[str]) -> Any:
+    frame = _load(path, wanted)
+    for name in wanted:
+        _refuse_bad_cells(frame[name], name, path)
+    return frame
 
 
 def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
@@ -67,14 +144,22 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
+def _existing(path: Path) -> Path:
     if path.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"path must end in .csv or .parquet, got {path}")
     if not path.is_file():
         raise FileNotFoundError(f"path must be a table, but there is no file {path}")
+    return path
+
+
+def _load(
+    path: Path, wanted: list[str], *, texts: bool = False, only_empty_is_missing: bool = False
+) -> Any:
+    _existing(path)
+    missing = {"keep_default_na": False, "na_values": [""]} if only_empty_is_missing else {}
     try:
         if path.suffix.lower() == ".csv":
-            frame = _read_csv(path, wanted, texts=texts)
+            frame = _read_csv(path, wanted, dtype=str if texts else None, **missing)
         else:
             frame = _read_parquet(path, wanted)
     except UnicodeDecodeError:
@@ -84,7 +169,7 @@ def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
     return frame
 
 
-def _read_csv(path: Path, wanted: list[str], *, texts: bool) -> Any:
+def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
     try:
         import pandas
     except ImportError as error:
@@ -98,7 +183,7 @@ def _read_csv(path: Path, wanted: list[str], *, texts: bool) -> Any:
             index_col=False,
             skip_blank_lines=False,  # so that rows are counted as a spreadsheet does
             low_memory=False,
-            dtype=str if texts else None,
+            **options,
             **_exact_digits(pandas.__version__),
         )
     except pandas.errors.ParserError as error:
@@ -129,8 +214,19 @@ def _exact_digits(version: str) -> dict[str, Any]:
 
 
 def _read_parquet(path: Path, wanted: list[str]) -> Any:
+    _check_names(_parquet_names(path), wanted, path)
+    import pandas
+    import pyarrow
+
     try:
-        import pandas
+        return pandas.read_parquet(path, engine="pyarrow", columns=wanted)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _damaged(path) from error
+
+
+def _parquet_names(path: Path) -> list[str]:
+    try:
+        import pandas  # noqa: F401 (said here, before any work)
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
@@ -139,10 +235,13 @@ def _read_parquet(path: Path, wanted: list[str]) -> Any:
             "the table as .csv"
         ) from error
     try:
-        _check_names(parquet.read_schema(path).names, wanted, path)
-        return pandas.read_parquet(path, engine="pyarrow", columns=wanted)
+        return parquet.read_schema(path).names
     except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path} must be a whole .parquet file, but it is damaged or none") from error
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} must be a whole .parquet file, but it is damaged or none")
 
 
 def _check_names(found: list[str], wanted: list[str], path: Path) -> None:
@@ -177,7 +276,9 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
 def _refuse_empty_cells(cells: Any, name: str, path: Path) -> None:
     missing = cells.isna().to_numpy()
     if missing.any():
-        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}")
+        raise ValueError(
+            f"{path} must have no empty cells, got one {_place(missing, name)}; {MISSING_REMEDY}"
+        )
 
 
 def _place(bad: np.ndarray, name: str) -> str:

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from botorch_private import PublicScaling
-from botorch_private.ranges import load_ranges
+from botorch_private.feature_kinds import Category, Number, YesNo
+from botorch_private.ranges import load_encoding, load_ranges
 
 GOOD = """
 radius = 10
@@ -47,6 +48,64 @@ def test_radius_is_optional_and_lengthscales_count(write):
     assert scaling.radius == PublicScaling([0], [1]).radius
     assert float(scaling.unit[0] / scaling.unit[1]) == pytest.approx(2)
     assert scaling.names == ("a", "b c")
+
+
+KINDS = """
+[features.age]
+kind = "number"
+lower = 18
+upper = 100
+[features.diabetes]
+kind = "boolean"
+[features.ward]
+kind = "category"
+categories = ["surgery", "icu"]
+"""
+
+
+def test_kinds_are_read_in_the_order_of_the_file(write):
+    encoding = load_encoding(write(KINDS))
+    assert encoding.features == (
+        Number("age", 18, 100),
+        YesNo("diabetes"),
+        Category("ward", ("surgery", "icu")),
+    )
+    assert encoding.scaling.radius == PublicScaling([0], [1]).radius
+    weighted = load_encoding(write("radius = 7\n[features.b]\nkind='boolean'\nlengthscale=3"))
+    assert weighted.features == (YesNo("b", 3),)
+    assert weighted.scaling.radius == 7
+
+
+def test_a_file_with_kinds_is_refused_where_only_numbers_are_understood(write):
+    with pytest.raises(ValueError, match="feature 'diabetes' must be a number here, got a boolean"):
+        load_ranges(write(KINDS))
+    assert torch.equal(load_encoding(write(GOOD)).scaling.unit, load_ranges(write(GOOD)).unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind = 'word'", "feature 'a': kind must be one of number, boolean, category, got 'word'"),
+        ("kind = 3", "feature 'a': kind must be one of number, boolean, category, got 3"),
+        ("kind = ['number']", "feature 'a': kind must be one of number, boolean, category, got a list"),
+        ("", "must have the key lower, but it is missing; delete the feature if it is not to be"),
+        ("kind = 'boolean'\nlower = 0", "no keys but kind, lengthscale, got 'lower'"),
+        ("kind = 'boolean'\nlengthscale = -1", "feature 'a': lengthscale must be > 0, got -1"),
+        ("kind = 'category'", "feature 'a' must have the key categories, but it is missing"),
+        ("lower=0\nupper=1\ncategories=['a', 'b']", "no keys but lower, upper, lengthscale, got 'categ"),
+        ("kind = 'category'\ncategories = 'ab'", "categories must be a list of texts, got 'ab'"),
+        ("kind = 'category'\ncategories = [1, 2]", "must be texts that are not empty"),
+        ("kind = 'category'\ncategories = ['x']", "categories of 'a' must be at least 2, got 1"),
+        ("kind = 'category'\ncategories = ['x', 'x']", "must be different, but one stands twice"),
+        ("kind = 'boolean'\n[features.b]\nkind='boolean'\nlengthscale=1", "feature 'a' must have a len"),
+    ],
+)
+def test_kinds_that_are_wrong_are_said_with_file_feature_and_key(write, text, message):
+    path = write(f"[features.a]\n{text}")
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        load_encoding(path)
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
 
 
 @pytest.mark.parametrize(

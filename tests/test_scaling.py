@@ -340,7 +340,7 @@ def test_columns_that_hold_no_numbers_are_named_and_yes_no_columns_are_widened()
     with pytest.raises(ValueError, match=r"columns \['ward'\] do not: encode words"):
         scaling.transform(pd.DataFrame({"ward": ["a", "b"], "dose": [1.0, 2.0]}))
     holes = pd.DataFrame({"smoker": [1, None], "dose": [1.0, 2.0]}).astype({"smoker": "Int64"})
-    with pytest.raises(ValueError, match=r"got NaN in row 1, column 0 \(smoker\); fill in"):
+    with pytest.raises(ValueError, match=r"got NaN in row 1, column 0 \(smoker\); drop such records"):
         scaling.transform(holes)
     whole = holes.fillna(0)
     assert torch.equal(scaling.transform(whole), scaling.transform([[1.0, 1.0], [0.0, 2.0]]))

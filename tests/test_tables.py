@@ -10,7 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from botorch_private.tables import read_table
+from botorch_private.encoding import Encoding
+from botorch_private.feature_kinds import Category, Number, YesNo
+from botorch_private.tables import read_encoded, read_names, read_table
 
 SECRET = "smith"
 
@@ -124,6 +126,65 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     (tmp_path / "bytes.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(ValueError, match="damaged or none"):
         read_table(tmp_path / "bytes.parquet", ["age"])
+
+
+KINDS = Encoding([Category("ward", ("01", "None")), Number("age", 0, 99), YesNo("well")])
+
+
+def test_kinds_are_read_from_a_csv_letter_by_letter(write):
+    path = write("name,well,ward,age\nsmith,TRUE,01,50\njones,no,None,60.5\n")
+    assert read_encoded(path, KINDS).tolist() == [[1, 0, 50, 1], [0, 1, 60.5, 0]]
+
+
+def test_kinds_are_read_from_a_parquet_file_as_well(tmp_path):
+    frame = pandas.DataFrame({"age": [50, 60], "well": [True, False], "ward": ["01", "None"]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    assert read_encoded(tmp_path / "table.parquet", KINDS).tolist() == [[1, 0, 50, 1], [0, 1, 60, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ward,age,well\n1,50,yes\n", "declared categories, got something else in row 2, column 'ward'"),
+        ("ward,age,well\n01,50,yes\nsmith,50,yes\n", "something else in row 3, column 'ward'"),
+        ("ward,age,well\n01,50,yes\n,50,yes\n", "no empty cells, got one in row 3, column 'ward'"),
+        ("ward,age,well\n01,50,smith\n", "must hold yes or no, true or false, or 1 or 0, got something"),
+        ("ward,age,well\n01,50,NA\n", "something else in row 2, column 'well'"),
+        ("ward,age,well\n01,,yes\n", "got one in row 2, column 'age'; rows are counted"),
+        ("ward,age,well\n01,smith,yes\n", "must hold numbers, got something else in row 2"),
+        ("ward,age\n01,50\n", "must have one column 'well'"),
+        ("ward,age,well\n", "must hold at least one record"),
+    ],
+)
+def test_kinds_that_cannot_be_used_are_refused_without_their_value(write, text, message):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_encoded(path, KINDS)
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_an_empty_cell_is_refused_with_what_to_do_about_it(write):
+    with pytest.raises(
+        ValueError, match="column 'age'.*; drop such records before they are released, or"
+    ):
+        read_table(write("age,b\n1,2\n,3\n"), ["age"])
+
+
+def test_names_of_columns_are_read_and_a_record_in_their_place_is_refused(write, tmp_path):
+    assert read_names(write('age,"a,b",smith\n1,2,3\n', encoding="utf-8-sig")) == ["age", "a,b", SECRET]
+    pandas.DataFrame({"age": [1], "b": [2]}).to_parquet(tmp_path / "table.parquet")
+    assert read_names(tmp_path / "table.parquet") == ["age", "b"]
+    for text, message in (
+        ("smith,50\njones,60\n", "but number 2 is a number"),
+        ("smith,,age\n", "but number 2 is empty"),
+        ("age,smith,age\n", "but number 1 stands twice"),
+        ("", "must have names in its first row, but it is empty"),
+    ):
+        with pytest.raises(ValueError, match=message) as refused:
+            read_names(write(text))
+        assert SECRET not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from botorch_private.report.chapters.summary import verdict
 from botorch_private.report.html import require_layout
 from botorch_private.report.report import Report, report
 from botorch_private.report.shown import down, small, up
+from botorch_private.report.steps import with_steps
 
 _PAGE = Path("report.html")
 
@@ -31,14 +32,14 @@ def run(options: argparse.Namespace) -> int:
     if options.trials is not None and options.trials < 100:
         parser.error(f"argument --trials: must be at least 100, got {options.trials}")
     releases = [_loaded(parser, path) for path in options.releases]
-    scaling = _ranges(parser, options, releases)
-    records = _records(parser, options, releases, scaling)
+    encoding = _ranges(parser, options, releases)
+    records = _records(parser, options, releases, encoding)
     ledger = _ledger(parser, options)
     try:
         made = report(
             releases,
             names=[str(path) for path in options.releases],
-            scaling=scaling,
+            scaling=None if encoding is None else encoding.scaling,
             records=records,
             ledger=ledger,
             trials=options.trials,
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
         parser.exit(1, f"{parser.prog}: {error}\n")
     except ValueError as error:
         _refuse(parser, "RELEASE", error)
+    if encoding is not None:
+        made = with_steps(made, encoding.steps)
     if options.text:
         print(made.text(), end="")
         return 0
@@ -80,26 +83,26 @@ def _ranges(
 ) -> Any:
     if options.ranges is None:
         return None
-    from botorch_private.ranges import load_ranges
+    from botorch_private.ranges import load_encoding
 
     try:
-        scaling = load_ranges(options.ranges)
+        encoding = load_encoding(options.ranges)
         for release, path in zip(releases, options.releases, strict=True):
-            check_scaling(release.guarantee, scaling, str(path))
+            check_scaling(release.guarantee, encoding.scaling, str(path))
     except (OSError, ValueError) as error:
         _refuse(parser, "--ranges", error)
-    return scaling
+    return encoding
 
 
 def _records(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, releases: list[Release], scaling: Any
+    parser: argparse.ArgumentParser, options: argparse.Namespace, releases: list[Release], encoding: Any
 ) -> Any:
     if options.records is None:
         return None
-    from botorch_private.tables import read_table
+    from botorch_private.tables import read_encoded
 
     try:
-        table = read_table(options.records, scaling.names)
+        table = read_encoded(options.records, encoding)
     except ImportError as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
     except (OSError, ValueError) as error:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from botorch_private.curator import Curator, Ledger, planned_guarantee
 from botorch_private.mechanisms import NoisyProjection, OutcomeMechanism
-from botorch_private.ranges import load_ranges
+from botorch_private.ranges import load_encoding
+from botorch_private.rounding import round_up
 from botorch_private.service.make_folder import make_folder
 from botorch_private.service.worker import load
 from botorch_private.spending import total
-from botorch_private.tables import read_table, read_texts
+from botorch_private.tables import read_encoded, read_table, read_texts
 
 
 def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> int:
@@ -32,12 +33,12 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     folder: Path = options.folder
     if folder.exists():
         raise FileExistsError(f"there is something at {folder} already: name a new folder")
-    scaling = load_ranges(options.ranges)
+    encoding = load_encoding(options.ranges)
+    scaling = encoding.scaling
     mechanism = NoisyProjection(options.epsilon, options.delta, options.projection_dim)
     outcome_mechanism = _outcome_mechanism(options)
     objective, column = _objective(options.objective)
-    assert scaling.names is not None
-    records = read_table(options.table, scaling.names)
+    records = read_encoded(options.table, encoding)
     outcomes = None if column is None else read_table(options.table, [column])[:, 0]
     identifiers = None if options.id is None else read_texts(options.table, options.id)
     n = len(records)
@@ -46,7 +47,14 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     promises = [planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee())
-    print(f"{n} records of {scaling.features} features from {options.table}.\n\n{total(promises)}\n")
+    promised = total(promises)
+    print(f"{n} records of {len(encoding.features)} features from {options.table}.\n\n{promised}")
+    for step in encoding.steps:
+        print(
+            f"  {step.words} moves its record by {round_up(step.width)} units, where epsilon is "
+            f"{round_up(promised.at(step.width))}."
+        )
+    print()
     if not options.yes and not ask("Release them once with this guarantee?"):
         print("Nothing was released.")
         return 1

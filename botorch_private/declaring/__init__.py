@@ -1,0 +1,1 @@
+"""The command `botorch-private ranges`: help with declaring features, never from the table."""

@@ -1,0 +1,166 @@
+"""Kinds of features that a curator declares: a number, a yes or no, one of some categories.
+
+Each kind says which numeric columns hold it, and how far apart two of its values may be. A yes or no
+is 0 or 1 in one column. A category is 1 in the column of its own and 0 in those of the others: any two
+are ``sqrt(2)`` apart, so that none is closer to another than the rest (a regular simplex). All of it is
+declared; nothing is learned from a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+_YES = ("yes", "true", "1", "1.0")
+_NO = ("no", "false", "0", "0.0")
+_HALF = 0.5  # without a length-scale, half of the range counts, as in `PublicScaling`
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number within a declared range.
+
+    Args:
+        name: Of the feature.
+        lower: Smallest value, in raw units.
+        upper: Largest value, above `lower`.
+        lengthscale: Relative importance, in raw units; None: half of the range.
+    """
+
+    kind: ClassVar[str] = "number"
+    name: str
+    lower: float
+    upper: float
+    lengthscale: float | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> float:
+        """Length-scale of each column."""
+        half = self.upper / 2 - self.lower / 2
+        return half if self.lengthscale is None else self.lengthscale
+
+    @property
+    def spread(self) -> float:
+        """Largest distance of two values in the columns, in raw units."""
+        return self.upper - self.lower
+
+    def decode(self, rows: np.ndarray) -> list[Any]:
+        """Values of ``n x 1`` columns."""
+        return rows[:, 0].tolist()
+
+
+@dataclass(frozen=True)
+class YesNo:
+    """A yes or no.
+
+    Args:
+        name: Of the feature.
+        lengthscale: Relative importance, where the step from no to yes is 1; None: one half.
+    """
+
+    kind: ClassVar[str] = "boolean"
+    wanted: ClassVar[str] = "yes or no, true or false, or 1 or 0"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+    spread: ClassVar[float] = 1.0
+    name: str
+    lengthscale: float | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> float:
+        """Length-scale of each column."""
+        return _HALF if self.lengthscale is None else self.lengthscale
+
+    @property
+    def step(self) -> str:
+        """The step between two values, in words."""
+        return f"A change of {self.name} between no and yes"
+
+    def encode(self, cells: Sequence[Any]) -> np.ndarray:
+        """Return ``n x 1`` numbers, NaN for what is neither yes nor no."""
+        codes = {**dict.fromkeys(_YES, 1.0), **dict.fromkeys(_NO, 0.0)}
+        found = [codes.get(str(cell).strip().lower(), math.nan) for cell in cells]
+        return np.array(found, dtype=np.float64).reshape(-1, 1)
+
+    def decode(self, rows: np.ndarray) -> list[Any]:
+        """The nearest of no and yes, as booleans."""
+        return (rows[:, 0] >= _HALF).tolist()
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of some declared categories.
+
+    Args:
+        name: Of the feature.
+        categories: All that there are, two or more different texts. Public: from what the feature
+            means, never from the table.
+        lengthscale: Relative importance, where the step between any two categories is 1; None: one half.
+
+    Raises:
+        ValueError: If the categories are fewer than two, repeated or empty.
+    """
+
+    kind: ClassVar[str] = "category"
+    wanted: ClassVar[str] = "one of the declared categories"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+    spread: ClassVar[float] = math.sqrt(2.0)
+    name: str
+    categories: tuple[str, ...]
+    lengthscale: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.categories, str) or not all(
+            isinstance(each, str) and each for each in self.categories
+        ):
+            raise ValueError(f"categories of {self.name!r} must be texts that are not empty")
+        object.__setattr__(self, "categories", tuple(self.categories))
+        if len(self.categories) < 2:
+            raise ValueError(
+                f"categories of {self.name!r} must be at least 2, got {len(self.categories)}"
+            )
+        if len(set(self.categories)) < len(self.categories):
+            raise ValueError(f"categories of {self.name!r} must be different, but one stands twice")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return tuple(f"{self.name}={each}" for each in self.categories)
+
+    @property
+    def shape(self) -> float:
+        """Length-scale of each column: a step changes two of them, and is ``sqrt(2)`` long."""
+        return self.spread * (_HALF if self.lengthscale is None else self.lengthscale)
+
+    @property
+    def step(self) -> str:
+        """The step between two values, in words."""
+        return f"A change of {self.name} to any other category"
+
+    def encode(self, cells: Sequence[Any]) -> np.ndarray:
+        """Return ``n x m`` numbers, NaN for what is no declared category."""
+        codes = dict(zip(self.categories, np.eye(len(self.categories)), strict=True))
+        none = np.full(len(self.categories), math.nan)
+        return np.stack([codes.get(str(cell), none) for cell in cells])
+
+    def decode(self, rows: np.ndarray) -> list[Any]:
+        """The nearest category."""
+        return [self.categories[i] for i in rows.argmax(axis=1)]
+
+
+FeatureKind = Number | YesNo | Category
