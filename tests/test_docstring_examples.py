@@ -73,6 +73,14 @@ def test_a_public_name_has_an_example_or_a_reason_for_none(name):
     assert bool(examples(getattr(botorch_private, name))) != (name in WITHOUT)
 
 
+@pytest.mark.parametrize("home", ALSO)
+def test_every_function_of_the_other_public_modules_has_an_example(home):
+    module = import_module(home)
+    for name in module.__all__:
+        thing = getattr(module, name)
+        assert examples(thing) or inspect.isclass(thing), name  # (the classes are what they return)
+
+
 @pytest.mark.parametrize("name", WITH)
 def test_an_example_runs(name, names, request):
     if name == "RemoteCurator":

@@ -36,6 +36,13 @@ def known_sample_attack(
 
     Raises:
         ValueError: If an index is out of range or named twice, or the records do not fit.
+
+    Example:
+        >>> known = [0, 1, 2]  # released rows of people whose records the attacker has
+        >>> theirs = records[curator.permutation[known]]
+        >>> found = audit.known_sample_attack(release, known, theirs, scaling)
+        >>> found.records.shape
+        torch.Size([60, 2])
     """
     n = len(release.candidates)
     rows = [_validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]

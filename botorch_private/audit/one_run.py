@@ -43,6 +43,12 @@ def one_run_audit(
 
     Raises:
         ValueError: If the tables do not fit, a row has no alternative, or the mechanism projects.
+
+    Example:
+        >>> scaled = scaling.transform(records)
+        >>> found = audit.one_run_audit(mechanism, scaled, scaled + 1.0)
+        >>> round(found.claimed, 2)  # promised at this distance; found.lower_bound is certified
+        4.24
     """
     one = _validate.matrix(records=records, minimum_rows=2)
     other = _validate.matrix(alternatives=alternatives, minimum_rows=2)

@@ -66,6 +66,11 @@ def order_audit(
 
     Raises:
         ValueError: If the tables do not fit, or one of them has only equal rows.
+
+    Example:
+        >>> found = audit.order_audit(release, scaling.transform(records))
+        >>> 0 < found.p_value <= 1
+        True
     """
     X = _validate.matrix(records=records, minimum_rows=2)
     rows = release.candidates

@@ -67,6 +67,12 @@ def registration_attack(
     Raises:
         ValueError: If features are too many, rows too few, or columns fewer than features.
         TypeError: If the release is denoised.
+
+    Example:
+        >>> sample = torch.rand(200, 2, dtype=torch.float64)  # people like those in the table
+        >>> found = audit.registration_attack(release, sample, scaling)
+        >>> found.true_error(records[curator.permutation]).shape
+        torch.Size([2])
     """
     if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
         raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
@@ -97,6 +103,11 @@ def guess(release: Release, sample: Any, *, seed: int = 0) -> Reconstruction:
     Returns:
         The guesses; two independent records differ by the root of twice the sample's variance, which
         is the judged error.
+
+    Example:
+        >>> sample = torch.rand(200, 2, dtype=torch.float64)
+        >>> audit.guess(release, sample).records.shape
+        torch.Size([60, 2])
     """
     public = _validate.matrix(sample=sample, minimum_rows=2)
     _validate.count(minimum=0, seed=seed)

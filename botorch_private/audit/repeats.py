@@ -54,6 +54,10 @@ def repeats_audit(
 
     Raises:
         ValueError: If there is no question, or `times` is below 2.
+
+    Example:
+        >>> audit.repeats_audit(curator.query, [0, 1, 2]).problems
+        ()
     """
     _validate.count(minimum=2, times=times)
     asked = list(questions)

@@ -43,6 +43,13 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
         records: ``n x d`` scaled records.
         neighbour: The same with one row changed.
         seed: Of both releases.
+
+    Example:
+        >>> scaled = scaling.transform(records)
+        >>> moved = scaled.clone()
+        >>> moved[0, 0] += 1.0  # one record, by one unit
+        >>> audit.replay(mechanism, scaled, moved).problems
+        ()
     """
     tables = neighbours(records, neighbour)
     _validate.count(minimum=0, seed=seed)

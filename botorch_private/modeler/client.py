@@ -47,8 +47,8 @@ class RemoteCurator:
     Attributes:
         identity: SHA-256 of the release.
         max_queries: Largest number of records that are measured; None: no limit.
-        outcome_name: What is measured.
-        outcome_unit: Its unit; may be empty.
+        outcome_name (str): What is measured.
+        outcome_unit (str): Its unit; may be empty.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.

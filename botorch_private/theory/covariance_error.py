@@ -42,6 +42,19 @@ def covariance_error(
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Theorem 5, eq. (10).
+
+    Example:
+        >>> round(
+        ...     theory.covariance_error(
+        ...         distortion=0.1,
+        ...         diameter=2.0,
+        ...         lengthscale=1.0,
+        ...         singular_value=1000.0,
+        ...         singular_value_floor=800.0,
+        ...     ),
+        ...     3,
+        ... )
+        0.4
     """
     check_distortion(distortion)
     _validate.positive(diameter=diameter, lengthscale=lengthscale)

@@ -23,6 +23,10 @@ def is_diagonally_dominant(covariance: Covariance) -> bool:
         ValueError: If the covariance is not a finite symmetric matrix with a diagonal >= 0.
 
     Source: Kharkovskii et al. (2020), Definition 3.
+
+    Example:
+        >>> theory.is_diagonally_dominant([[1.0, 0.4], [0.4, 1.0]])
+        True
     """
     return diagonal_dominance_margin(covariance) >= 0
 
@@ -45,6 +49,10 @@ def diagonal_dominance_margin(covariance: Covariance) -> float:
         ValueError: If the covariance is not a finite symmetric matrix with a diagonal >= 0.
 
     Source: Kharkovskii et al. (2020), Definition 3.
+
+    Example:
+        >>> round(theory.diagonal_dominance_margin([[1.0, 0.4], [0.4, 1.0]]), 3)
+        0.2
     """
     K = square(covariance)
     others = K.abs()

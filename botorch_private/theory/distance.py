@@ -30,6 +30,10 @@ def distance_inflation(singular_value: float, singular_value_floor: float) -> fl
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Theorem 2.
+
+    Example:
+        >>> theory.distance_inflation(singular_value=500.0, singular_value_floor=1000.0)
+        5.0
     """
     _validate.non_negative(singular_value=singular_value)
     _validate.positive(singular_value_floor=singular_value_floor)

@@ -29,6 +29,15 @@ def minimum_delta_for_multiplicative_distances(epsilon: float, failure_probabili
 
     Raises:
         ValueError: If an argument is outside its range.
+
+    Example:
+        >>> round(
+        ...     theory.minimum_delta_for_multiplicative_distances(
+        ...         epsilon=1.0, failure_probability=0.025
+        ...     ),
+        ...     3,
+        ... )
+        0.907
     """
     _validate.positive(epsilon=epsilon)
     _validate.probability(failure_probability=failure_probability)
@@ -58,6 +67,10 @@ def minimum_additive_distance_error(epsilon: float, failure_probability: float) 
 
     Raises:
         ValueError: If an argument is outside its range.
+
+    Example:
+        >>> round(theory.minimum_additive_distance_error(epsilon=1.0, failure_probability=0.025), 3)
+        1.832
     """
     _validate.positive(epsilon=epsilon)
     _validate.probability(failure_probability=failure_probability)

@@ -34,6 +34,10 @@ def information_gain(covariance: Covariance, noise_variance: float) -> float:
             the noise variance is not > 0.
 
     Source: Srinivas et al. (2010), Section 2.2.
+
+    Example:
+        >>> round(theory.information_gain([[1.0, 0.4], [0.4, 1.0]], noise_variance=0.1), 3)
+        2.327
     """
     K = square(covariance)
     _validate.positive(noise_variance=noise_variance)
@@ -69,6 +73,10 @@ def greedy_information_gain(
             out negative, the noise variance is not > 0, or `rounds` is out of range.
 
     Source: Srinivas et al. (2010), Section 2.2.
+
+    Example:
+        >>> round(theory.greedy_information_gain([[1.0, 0.4], [0.4, 1.0]], 0.1, rounds=2), 3)
+        2.327
     """
     K, variances = _prior(covariance)
     n = variances.shape[0]
@@ -113,6 +121,10 @@ def information_gain_bound(
 
     Raises:
         ValueError: As `greedy_information_gain`.
+
+    Example:
+        >>> round(theory.information_gain_bound([[1.0, 0.4], [0.4, 1.0]], 0.1, rounds=2), 3)
+        3.681
     """
     greedy = greedy_information_gain(covariance, noise_variance, rounds, repeats=repeats)
     return greedy / (1 - 1 / math.e)

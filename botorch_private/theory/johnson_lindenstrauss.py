@@ -30,6 +30,10 @@ def projection_dim(n: int, distortion: float, failure_probability: float) -> int
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Lemma 1.
+
+    Example:
+        >>> theory.projection_dim(n=2004, distortion=0.5, failure_probability=0.025)
+        605
     """
     _validate.count(n=n)
     check_distortion(distortion)
@@ -62,6 +66,10 @@ def distortion(n: int, projection_dim: int, failure_probability: float) -> float
             smallest dimension that works.
 
     Source: Kharkovskii et al. (2020), Lemma 1.
+
+    Example:
+        >>> round(theory.distortion(n=2004, projection_dim=1000, failure_probability=0.025), 3)
+        0.389
     """
     _validate.count(n=n, projection_dim=projection_dim)
     _validate.probability(failure_probability=failure_probability)

@@ -32,6 +32,10 @@ def variance_constant(covariance_error: float, outputscale: float, noise_varianc
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Lemma 5 (counting all lemmas of the paper).
+
+    Example:
+        >>> round(theory.variance_constant(covariance_error=0.1, outputscale=1.0, noise_variance=0.1), 3)
+        2.51
     """
     _validate.non_negative(covariance_error=covariance_error)
     _validate.positive(outputscale=outputscale, noise_variance=noise_variance)
@@ -62,6 +66,15 @@ def mean_constant(
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Lemma 6 (counting all lemmas of the paper).
+
+    Example:
+        >>> round(
+        ...     theory.mean_constant(
+        ...         covariance_error=0.1, outputscale=1.0, noise_variance=0.1, observation_bound=3.0
+        ...     ),
+        ...     3,
+        ... )
+        4.667
     """
     _validate.non_negative(covariance_error=covariance_error)
     _validate.positive(

@@ -54,6 +54,18 @@ def theorem3_parameters(
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Theorem 3.
+
+    Example:
+        >>> parameters = theory.theorem3_parameters(
+        ...     regret_offset=0.5,
+        ...     failure_probability=0.05,
+        ...     n=2004,
+        ...     diameter=2.0,
+        ...     lengthscale=1.0,
+        ...     observation_bound=3.0,
+        ... )
+        >>> parameters.projection_dim
+        1044801
     """
     _validate.positive(
         regret_offset=regret_offset,
@@ -194,6 +206,29 @@ def simple_regret_bound(
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Theorem 3, eq. (17), and Remark 6 (the case below the floor).
+
+    Example:
+        >>> bound = theory.simple_regret_bound(
+        ...     regret_offset=0.5,
+        ...     failure_probability=0.05,
+        ...     rounds=50,
+        ...     beta=ucb_beta(50, 2004),
+        ...     information_gain=8.0,
+        ...     n=2004,
+        ...     diameter=2.0,
+        ...     lengthscale=1.0,
+        ...     outputscale=1.0,
+        ...     noise_variance=0.1,
+        ...     observation_bound=3.0,
+        ...     singular_value=1000.0,
+        ...     epsilon=3.0,
+        ...     delta=1e-4,
+        ...     projection_dim=10,
+        ...     diagonally_dominant=True,
+        ...     observations_bounded=True,
+        ... )
+        >>> bound.holds  # Lemma 1 needs far more than 10 dimensions
+        False
     """
     parameters = theorem3_parameters(
         regret_offset=regret_offset,

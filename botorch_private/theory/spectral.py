@@ -34,6 +34,10 @@ def singular_value_floor(epsilon: float, delta: float, projection_dim: int) -> f
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Algorithm 1, line 5; natural logarithms.
+
+    Example:
+        >>> round(theory.singular_value_floor(epsilon=3.0, delta=1e-4, projection_dim=10), 1)
+        758.2
     """
     _validate.positive(epsilon=epsilon)
     _validate.probability(delta=delta)
@@ -60,6 +64,10 @@ def smallest_singular_value(records: Tensor | np.ndarray) -> float:
         ValueError: If the table is empty, not a matrix, or not finite.
 
     Source: Kharkovskii et al. (2020), Algorithm 1, lines 2, 4 and 6.
+
+    Example:
+        >>> theory.smallest_singular_value(records) > 0
+        True
     """
     X = _validate.matrix(records=records)
     smallest = float(torch.linalg.svdvals(X - X.mean(dim=0))[-1])
@@ -91,6 +99,10 @@ def largest_projection_dim(
         ValueError: If an argument is outside its range.
 
     Source: Kharkovskii et al. (2020), Section 3.4 (the guideline after Theorem 3).
+
+    Example:
+        >>> theory.largest_projection_dim(singular_value=1000.0, epsilon=3.0, delta=1e-4)
+        16
     """
     _validate.non_negative(singular_value=singular_value)
     _validate.positive(epsilon=epsilon)
