@@ -17,7 +17,8 @@ from botorch_private.modeler.address import certificates, check_token, checked_u
 if TYPE_CHECKING:
     import httpx2
 
-_LATER = (429, 502, 503, 504)
+_LATER = (408, 425, 429, 502, 503, 504, *range(520, 525))
+_INTERNAL_TRIES = 10  # of a request that is not waiting: the last pause is half a minute
 _SHORTEST, _LONGEST = 0.2, 30.0  # seconds between two tries
 _LONGEST_ADVICE = 3600.0
 _log = logging.getLogger(__name__)
@@ -42,8 +43,9 @@ class RemoteError(RuntimeError):
 class Transport:
     """Sends requests with a token, until they are answered.
 
-    Connections that fail, silence, and the statuses 429, 502, 503 and 504 are tried again, later and
-    later; whatever else the server refuses is refused for good.
+    Connections that fail, silence, and statuses by which servers and proxies say that they are busy or
+    stopping are tried again, later and later. So is an internal error of the server, a limited number
+    of times unless the request is one that waits. Whatever else the server refuses is refused for good.
 
     Args:
         url: Address of the server.
@@ -93,7 +95,9 @@ class Transport:
         """Read JSON; the server may take ``wait`` seconds for it. ``patience``: as in `_persist`."""
         if wait:
             params["wait"] = f"{wait:.3f}"
-        return self._json(lambda: self._send("GET", path, wait, params=params), path, patience)
+        return self._json(
+            lambda: self._send("GET", path, wait, params=params), path, patience, waits=wait > 0
+        )
 
     def post(self, path: str, body: dict[str, Any], *, key: str) -> Any:
         """Send JSON and read JSON. A request that is sent twice counts once, by its ``key``."""
@@ -140,8 +144,15 @@ class Transport:
             **more,
         )
 
-    def _json(self, once: Callable[[], httpx2.Response], path: str, patience: float | None) -> Any:
-        response = self._persist(once, patience)
+    def _json(
+        self,
+        once: Callable[[], httpx2.Response],
+        path: str,
+        patience: float | None,
+        *,
+        waits: bool = False,
+    ) -> Any:
+        response = self._persist(once, patience, waits=waits)
         if response.status_code not in (200, 201):
             self._refuse(response, path)
         found = _read_json(response)
@@ -149,19 +160,27 @@ class Transport:
             raise self._no_curator(f"does not answer {path} with JSON")
         return found
 
-    def _persist(self, once: Callable[[], httpx2.Response], patience: float | None) -> httpx2.Response:
-        """Try until there is an answer; with ``patience``, for so many seconds."""
+    def _persist(
+        self, once: Callable[[], httpx2.Response], patience: float | None, *, waits: bool = False
+    ) -> httpx2.Response:
+        """Try until there is an answer; with ``patience``, for so many seconds.
+
+        An internal error is an answer in the end, but not of a request that ``waits``.
+        """
         end = None if patience is None else time.monotonic() + patience
-        tries = 0
+        tries = internal = 0
         while True:
-            advice = 0.0
+            advice, final = 0.0, None
             try:
                 response = once()
             except self._library.RequestError as error:
                 problem = f"{type(error).__name__}: {error}"
+                internal = 0
             else:
-                if response.status_code not in _LATER:
-                    if tries > 1:
+                internal = internal + 1 if _is_internal(response) else 0
+                final = response if internal else None
+                if not _may_pass(response) or (internal == _INTERNAL_TRIES and not waits):
+                    if tries > 1 and final is None:
                         _log.warning("the curator at %s answers again", self.url)
                     return response
                 problem = f"status {response.status_code}"
@@ -170,6 +189,8 @@ class Transport:
                 advice, random.uniform(0.5, 1.0) * min(_LONGEST, _SHORTEST * 2.0 ** min(tries, 20))
             )
             if end is not None and (time.monotonic() + pause > end or "CERTIFICATE_VERIFY" in problem):
+                if final is not None:
+                    return final
                 raise self._unreachable(problem)
             tries += 1
             if tries == 2:
@@ -196,9 +217,8 @@ class Transport:
         )
 
     def _refuse(self, response: httpx2.Response, path: str) -> NoReturn:
-        found = _read_json(response)
-        error = found.get("error") if isinstance(found, dict) else None
-        if not isinstance(error, dict) or error.get("code") in (None, "http"):
+        error = _own_error(response)
+        if error is None:
             raise self._no_curator(f"answers {path} with status {response.status_code}")
         code, message = str(error["code"]), str(error.get("message", ""))
         if code == "no_token":
@@ -238,6 +258,29 @@ def _read_json(response: httpx2.Response) -> Any:
         return response.json()
     except ValueError:
         return None
+
+
+def _own_error(response: httpx2.Response) -> dict[str, Any] | None:
+    """What a curator's server says of a refusal; None if it comes from something else."""
+    found = _read_json(response)
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict) or error.get("code") in (None, "http"):
+        return None
+    return error
+
+
+def _is_internal(response: httpx2.Response) -> bool:
+    if response.status_code != 500:
+        return False
+    error = _own_error(response)
+    return error is not None and error["code"] == "internal"
+
+
+def _may_pass(response: httpx2.Response) -> bool:
+    # A server that is told to stop ends open requests with a 500 that is none of its own errors.
+    if response.status_code == 500:
+        return _own_error(response) is None or _is_internal(response)
+    return response.status_code in _LATER
 
 
 def _retry_after(text: str | None) -> float:

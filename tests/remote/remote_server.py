@@ -53,8 +53,15 @@ class Server:
 
     def kill(self):
         """End it as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self):
+        """Tell it to stop, as a service manager does before a restart."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, by):
         if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
+            self.process.send_signal(by)
             self.process.wait()
             self.process.stdout.close()
             self.process = None

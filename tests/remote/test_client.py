@@ -9,7 +9,7 @@ import time
 
 import httpx2
 import pytest
-from remote_server import N, make_modeler
+from remote_server import N, Server, make_modeler
 
 from botorch_private import Observation, Release, RemoteCurator, RemoteError, WithdrawnError, run
 
@@ -71,7 +71,8 @@ def test_a_run_goes_on_when_the_server_is_killed_and_comes_back(serve):
     assert len(server.questions()) == 8
 
 
-def test_waiting_for_a_measurement_outlives_the_server(serve):
+@pytest.mark.parametrize("end", [Server.kill, Server.stop])
+def test_waiting_for_a_measurement_outlives_the_server(serve, end):
     server = serve(known=False)
     found = []
     with RemoteCurator(server.url, server.token) as curator:
@@ -79,7 +80,8 @@ def test_waiting_for_a_measurement_outlives_the_server(serve):
         waiting.start()
         while not server.questions():
             time.sleep(0.02)
-        server.kill()
+        time.sleep(0.2)  # by now the client waits for the answer
+        end(server)
         time.sleep(0.3)
         server.start()
         server.measure(1, 2.5)

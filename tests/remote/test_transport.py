@@ -66,6 +66,9 @@ def test_what_may_pass_is_tried_again_later_and_later(pauses):
         httpx2.ReadTimeout("silence"),
         httpx2.RemoteProtocolError("cut"),
         *(refused(status) for status in (429, 502, 503, 504)),
+        *(httpx2.Response(status, text="later") for status in (408, 425, *range(520, 525))),
+        httpx2.Response(500, text="Internal Server Error"),
+        httpx2.Response(500, json={"error": "a proxy's"}),
     ] * 3
     curator, seen = curator_that_answers(*failures, asked())
     assert curator.submit(1) == 4
@@ -83,6 +86,41 @@ def test_what_is_refused_for_good_is_not_tried_again(pauses, status):
         curator.submit(1)
     assert len(seen) == 2
     assert pauses == []
+
+
+def test_an_internal_error_is_final_after_a_while(pauses):
+    cut = httpx2.ConnectError("refused")
+    nine = [refused(500, "internal")] * 9
+    curator, _ = curator_that_answers(*nine, cut, *nine, asked())
+    assert curator.submit(1) == 4
+    curator, seen = curator_that_answers(*nine, refused(500, "internal"))
+    with pytest.raises(RemoteError, match="^no$") as caught:
+        curator.submit(1)
+    assert caught.value.code == "internal"
+    assert len(seen) == 11
+
+
+def test_who_waits_for_a_measurement_waits_through_internal_errors(pauses):
+    measured = {"id": 4, "row": 1, "state": "measured", "value": 2.0, "revision": 1}
+    failures = [refused(500, "internal")] * 50
+    curator, _ = curator_that_answers(asked(), *failures, httpx2.Response(200, json=measured))
+    assert curator.query(1) == (1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [
+        (refused(500, "internal"), "internal"),
+        (httpx2.Response(500, text="Internal Server Error"), "unreachable"),
+    ],
+)
+def test_the_first_contact_has_no_more_patience_than_said(reply, code):
+    session = httpx2.Client(transport=httpx2.MockTransport(lambda _: reply))
+    began = time.monotonic()
+    with pytest.raises(RemoteError) as caught:
+        RemoteCurator(URL, "secret-token", session=session, patience=0.5)
+    assert caught.value.code == code
+    assert 0.05 < time.monotonic() - began < 2
 
 
 def test_a_server_that_says_when_is_obeyed(pauses):
