@@ -108,8 +108,13 @@ def _check(curator: Oracle, modeler: Modeler, rounds: int, pending: int | None) 
             )
         return
     left = curator.queries_left
-    if left is not None and rounds > left:
-        raise ValueError(f"rounds must be at most the curator's {left} queries left, got {rounds}")
+    waiting = curator.pending if isinstance(curator, OpenCurator) else []
+    paid = sum(row in waiting for row in modeler.pending)
+    if left is not None and rounds > left + paid:
+        raise ValueError(
+            f"rounds must be at most the curator's {left} queries left"
+            f"{f' and {paid} that are open' if paid else ''}, got {rounds}"
+        )
 
 
 def _somebody_watches() -> bool:

@@ -110,6 +110,44 @@ def test_pending_must_be_a_count(release, pending):
         run(Desk(), make_modeler(release), 2, pending=pending)
 
 
+@pytest.mark.parametrize("answered", [1, 2])
+@pytest.mark.parametrize("spent", [0, 1])
+def test_an_interrupted_question_is_paid_for_and_goes_on(serve, monkeypatch, answered, spent):
+    server = serve(known=False, max_queries=3 + spent)
+    with RemoteCurator(server.url, server.token) as curator:
+        if spent:
+            curator.submit(39)  # open, but none of this modeler's questions
+        modeler = make_modeler(curator.release)
+        get = curator._transport.get
+
+        def interrupt(path, **options):
+            number = int(path.rpartition("/")[2]) - spent if options.get("wait") else 0
+            if number == answered + 1:
+                raise KeyboardInterrupt
+            if number:
+                server.measure(number + spent, float(number))
+            return get(path, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(curator._transport, "get", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                run(curator, modeler, 3)
+        assert len(modeler.history) == answered
+        assert curator.queries_left == 2 - answered
+        rounds = 3 - answered
+        message = f"{2 - answered} queries left and 1 that are open, got {rounds + 1}"
+        with pytest.raises(ValueError, match=message):
+            run(curator, modeler, rounds + 1)
+        thread = threading.Thread(target=lambda: run(curator, modeler, rounds))
+        thread.start()
+        for number in range(answered + 1, 4):
+            while len(server.questions()) < number + spent:
+                assert thread.is_alive()
+            server.measure(number + spent, float(number))
+        thread.join(timeout=30)
+    assert modeler.history.values.tolist() == [1.0, 2.0, 3.0]
+
+
 def test_three_open_questions_over_http_told_out_of_order(serve):
     server = serve(known=False)
     with RemoteCurator(server.url, server.token) as curator:
