@@ -11,6 +11,8 @@ import os
 import re
 from pathlib import Path
 
+from links import linked
+
 ROOT = Path(__file__).parents[1]
 SECTION = re.compile(r"<!-- readme: (.+?) -->")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
@@ -24,7 +26,7 @@ def on_page_markdown(markdown, *, page, **_):
         markdown = markdown.replace("<!-- commands -->", _commands())
     if "<!-- guarantee -->" in markdown:
         markdown = markdown.replace("<!-- guarantee -->", _guarantee())
-    return markdown
+    return linked(markdown)
 
 
 def _section(heading, here, homes):

@@ -1,40 +1,51 @@
-"""Names in single backticks, in docstrings, become links to their entries."""
+"""Names in single backticks, in docstrings and on pages, become links to their entries."""
 
 import re
+from functools import cache
 
 import griffe
 
 import botorch_private
 from botorch_private import audit, report, theory
 
+NAME = re.compile(r"(?<![`\w\[])`([A-Za-z_][\w.]*)`(?!`)")
+FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 EXAMPLE = re.compile(r"^Example:$", re.MULTILINE)  # shown as code by its plural alone
-NAME = re.compile(r"(?<![`\w])`([A-Za-z_][\w.]*)`(?!`)")
+WRAPPED = re.compile(r"^( *)>(?=[ =])", re.MULTILINE)  # a comparison, no quotation
 
 
-def _targets():
+@cache
+def targets():
+    """Entries of public names, and of the documented members of public classes."""
+    found = {}
     for module in (botorch_private, theory, audit, report):
         for name in module.__all__:
             thing = getattr(module, name)
             home = f"{thing.__module__}.{thing.__qualname__}"
-            yield name, home
-            yield f"{module.__name__.rpartition('.')[2]}.{name}", home
-            for member in vars(thing) if isinstance(thing, type) else ():
-                if not member.startswith("_"):
-                    yield f"{name}.{member}", f"{home}.{member}"
+            found[name] = found[f"{module.__name__.rpartition('.')[2]}.{name}"] = home
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if not member.startswith("_") and getattr(value, "__doc__", None):
+                    found[f"{name}.{member}"] = f"{home}.{member}"
+    return found
+
+
+def linked(text):
+    """Link each public name, where it stands alone and not in a block of code."""
+
+    def link(name):
+        target = targets().get(name[1])
+        return f"[`{name[1]}`][{target}]" if target else name[0]
+
+    parts = FENCED.split(text)
+    parts[::2] = [NAME.sub(link, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 class Links(griffe.Extension):
     """Griffe extension."""
 
-    def __init__(self):
-        self.targets = dict(_targets())
-
     def on_object(self, *, obj, **_):
         """Rewrite a docstring before it is parsed."""
         if obj.docstring is not None:
-            text = NAME.sub(self._link, obj.docstring.value)
+            text = WRAPPED.sub(r"\1\\>", linked(obj.docstring.value))
             obj.docstring.value = EXAMPLE.sub("Examples:", text)
-
-    def _link(self, found):
-        target = self.targets.get(found[1])
-        return f"[`{found[1]}`][{target}]" if target else found[0]
