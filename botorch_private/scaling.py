@@ -34,6 +34,11 @@ class PublicScaling:
         radius: Radius of the ball, in units of distance; 25 in the paper.
         names: Names of the features, for messages and for the printed guarantee.
 
+    Attributes:
+        unit (Tensor): What one unit of distance is, ``d`` floats in raw units.
+        features (int): Number of features, ``d``.
+        public (bool): Whether nothing was learned from the table.
+
     Raises:
         ValueError: If a bound is not finite, ``lower >= upper``, or the lengths differ.
 
