@@ -6,7 +6,7 @@ from functools import cache
 import griffe
 
 import botorch_private
-from botorch_private import audit, report, theory
+from botorch_private import audit, datasets, report, theory
 
 NAME = re.compile(r"(?<![`\w\[])`([A-Za-z_][\w.]*)`(?!`)")
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -18,7 +18,7 @@ WRAPPED = re.compile(r"^( *)>(?=[ =])", re.MULTILINE)  # a comparison, no quotat
 def targets():
     """Entries of public names, and of the documented members of public classes."""
     found = {}
-    for module in (botorch_private, theory, audit, report):
+    for module in (botorch_private, theory, audit, report, datasets):
         for name in module.__all__:
             thing = getattr(module, name)
             home = f"{thing.__module__}.{thing.__qualname__}"

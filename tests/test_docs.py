@@ -19,7 +19,7 @@ def named(dotted):
     return getattr(import_module(home), name)
 
 
-@pytest.mark.parametrize("home", ["", ".audit", ".report", ".theory"])
+@pytest.mark.parametrize("home", ["", ".audit", ".datasets", ".report", ".theory"])
 def test_every_public_name_has_one_entry(home):
     module = import_module(f"botorch_private{home}")
     entries = [named(entry) for entry in ENTRIES]
