@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from botorch_private._frames import EXACT_IN_FLOAT64, MISSING_REMEDY, numeric_frame, refuse_inexact
-from botorch_private._frames import no_query as _no_query
 
 
 def positive(**values: Any) -> None:
@@ -122,12 +121,6 @@ def matrix(
     """
     ((name, value),) = values.items()
     return _finite_table(name, _to_float64(name, value), columns, minimum_rows, column_names)
-
-
-def no_query(**values: Any) -> None:
-    """Refuse each named value that is a query of polars, without running it."""
-    for name, value in values.items():
-        _no_query(name, value)
 
 
 def points(**values: Any) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private._frames import MISSING_REMEDY
+from botorch_private._frames import MISSING_REMEDY, no_query
 from botorch_private.feature_kinds import FeatureKind, Number
 from botorch_private.scaling import PublicScaling
 
@@ -112,7 +112,8 @@ class Encoding:
             ValueError: If a column is missing or stands twice, or a value is missing, none that was
                 declared, or no finite number: the message names row and column, never the value.
         """
-        columns = [str(column) for column in getattr(table, "columns", ())]
+        no_query(source, table)
+        columns: list[Any] = list(getattr(table, "columns", ()))
         for each in self.features:
             if columns.count(each.name) != 1:
                 found = "several" if each.name in columns else "none"

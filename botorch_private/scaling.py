@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
+from botorch_private._frames import no_query
 from botorch_private.noise_law import LARGEST_NORM
 from botorch_private.privacy_warnings import PrivacyLeakWarning
 
@@ -144,7 +145,7 @@ class PublicScaling:
         The columns of a data frame must carry the names of the features, in the same order: another
         order would be scaled by the ranges of other features.
         """
-        _validate.no_query(records=records)
+        no_query("records", records)
         columns = [str(column) for column in getattr(records, "columns", ())]
         numbered = all(column.isdigit() for column in columns)
         if self.names and not numbered and columns != list(self.names):

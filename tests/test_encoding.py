@@ -165,6 +165,13 @@ def test_a_missing_column_is_named(frame):
         declared().encode(frame(table))
     with pytest.raises(ValueError, match="records must have one column 'age', but it has none"):
         declared().encode([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="records must have one column '0', but it has none"):
+        Encoding([Number("0", 0, 1)]).encode(pandas.DataFrame([[1.0]]))
+    twice = pandas.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="records must have one column 'a', but it has several"):
+        Encoding([Number("a", 0, 1)]).encode(twice)
+    with pytest.raises(ValueError, match="records must be a table, got a query of polars"):
+        declared().encode(polars.DataFrame(columns()).lazy())
 
 
 @pytest.mark.parametrize(
