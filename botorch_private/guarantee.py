@@ -21,6 +21,11 @@ OUTCOME_ADJACENCY = (
     "two tables are neighbours when they differ in the outcome of one record, by any amount within "
     "the declared range; the number of records, all features and all other outcomes are the same"
 )
+SHARED_ADJACENCY = (
+    "two tables are neighbours when they differ in one record, in its features by at most D units of "
+    "distance; the outcomes of all records may differ, by any amount; the number of records and all "
+    "other features are the same"
+)
 RECORD_ADJACENCY = (
     "two tables are neighbours when they differ in one record: in its features by at most D units of "
     "distance, and in its outcome by any amount within the declared range; the number of records and "
@@ -34,8 +39,12 @@ OWN_OUTCOME = (
     "the outcome of a record is a matter of that record alone, and is answered with the same noise "
     "however often it is asked for: answers about different records do not add up"
 )
+OUTCOME_MISSING = "whether an outcome can be measured at all, and how long that takes, is not covered"
 SHARED_OUTCOMES = (
     "outcomes may depend on other records as well, so that all answers add up, as many as may be given"
+)
+EXACT_ARITHMETIC = (
+    "the paper's theorem is for real numbers; these rows are float64 and not rounded to a grid"
 )
 ONE_RECORD = (
     "one record is protected at a time: a person who appears in several records is protected less"
@@ -92,6 +101,20 @@ class PrivacyGuarantee:
     parts: tuple[PrivacyGuarantee, ...] = ()
     outcome_range: tuple[float, float] | None = None
 
+    def __post_init__(self) -> None:
+        if not _is_number(self.epsilon) or not self.epsilon > 0:
+            raise ValueError(f"epsilon must be a number > 0 or infinite, got {self.epsilon!r}")
+        _validate.probability_or_zero(delta=self.delta, delta_fp=self.delta_fp)
+        if not isinstance(self.holds, bool):
+            raise ValueError(f"holds must be True or False, got {self.holds!r}")
+        if self.holds and self.reasons:
+            raise ValueError("holds must be False where there are reasons why not")
+        if self.outcome_range is not None:
+            low, high = self.outcome_range
+            _validate.finite(outcome_range_low=low, outcome_range_high=high)
+            if not low < high:
+                raise ValueError(f"outcome_range must be two rising numbers, got {low:g} and {high:g}")
+
     @classmethod
     def budget(cls, epsilon: float, delta: float = 0.0) -> PrivacyGuarantee:
         """Largest total that may be spent on a record, for `Curator` and `Ledger`.
@@ -110,6 +133,8 @@ class PrivacyGuarantee:
         """Which two tables cannot be told apart, in words."""
         if not self.covers_outcomes:
             return FEATURES_ADJACENCY
+        if SHARED_OUTCOMES in self.assumptions:
+            return SHARED_ADJACENCY
         return RECORD_ADJACENCY if self.covers_features else OUTCOME_ADJACENCY
 
     @property
@@ -168,11 +193,15 @@ class PrivacyGuarantee:
         """Restore a guarantee from `to_json`; a text that is none is a ValueError."""
         try:
             return _from_fields(json.loads(text))
-        except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"text must be the JSON of a PrivacyGuarantee, but {error}") from error
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
 
 
 def total_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: float) -> float:

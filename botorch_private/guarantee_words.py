@@ -28,11 +28,9 @@ def sentences(guarantee: Any) -> Iterator[str]:
     if guarantee.covers_features:
         yield f"  One unit is: {_unit(guarantee)}."
         yield _other_distances(guarantee)
-    for part in guarantee.parts or (guarantee,):
-        if part.outcome_range is not None:
-            low, high = part.outcome_range
-            yield f"  Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
-            break
+    parts = guarantee.parts or (guarantee,)
+    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
+        yield f"  Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
     if guarantee.law is not None:
         yield _noise(guarantee)
     for assumption in guarantee.assumptions:
@@ -46,7 +44,9 @@ def _promise(guarantee: Any) -> str:
     if guarantee.covers_outcomes:
         changes.append("changing its outcome to any other" if changes else "changing one outcome")
     where = " at 1 unit" if guarantee.covers_features else ""
-    what = "this release" if not guarantee.covers_outcomes else "what is released and answered"
+    what = "what is released and answered"
+    if not guarantee.covers_outcomes:
+        what = "these releases together" if len(guarantee.parts) > 1 else "this release"
     floating_point = (
         f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)" if guarantee.law else ""
     )

@@ -24,7 +24,8 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
     Guarantees of outcomes enter at the whole width of their range, whatever the distance is.
 
     Args:
-        guarantees: The guarantees of the releases, with the same unit, and of outcomes.
+        guarantees: The guarantees of the releases, with the same unit, and of outcomes. Those without
+            names are taken to be about the same features.
         delta: Total delta in (0, 1); None: the sum of the deltas of the parts.
 
     Returns:
@@ -46,6 +47,12 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
     features = [part for part in parts if part.outcome_range is None]
     if any(part.unit != features[0].unit for part in features):
         raise ValueError("guarantees must share one unit of distance, got different scalings")
+    names = {part.names for part in features if part.names is not None}
+    if len(names) > 1:
+        raise ValueError(
+            "guarantees must be about the same features, got different names: distances in different "
+            "features do not add up"
+        )
     total = sum(part.delta for part in parts) if delta is None else delta
     _validate.probability_or_zero(delta=total)
     least = least_delta(parts)
@@ -58,18 +65,21 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         assumptions = dict.fromkeys(
             a for a in assumptions if a not in (OUTCOMES_NOISED, OUTCOMES_NOT_COVERED)
         )
+    # A composition may have been voided as a whole: what it says counts beside what its parts say.
+    sources = [*guarantees, *parts]
     return replace(
         (features or parts)[0],
         mechanism=_named(parts, features),
         epsilon=total_epsilon(parts, 1.0, total),
         delta=total,
         delta_fp=sum(part.delta_fp for part in parts),
-        holds=all(part.holds for part in parts),
-        reasons=tuple(dict.fromkeys(reason for part in parts for reason in part.reasons)),
+        holds=all(each.holds for each in sources),
+        reasons=tuple(dict.fromkeys(reason for each in sources for reason in each.reasons)),
+        names=next(iter(names), None),
         assumptions=tuple(assumptions),
         law=None,
         radius=max((part.radius for part in parts if part.radius is not None), default=None),
-        seeded=any(part.seeded for part in parts),
+        seeded=any(each.seeded for each in sources),
         parts=parts,
         outcome_range=None,
     )
@@ -83,12 +93,23 @@ def least_delta(guarantees: Sequence[PrivacyGuarantee]) -> float:
     return sum(part.delta_fp if part.law else part.delta for part in guarantees)
 
 
-def total(guarantees: Sequence[PrivacyGuarantee]) -> PrivacyGuarantee:
-    """All together, at the delta of one of them: Gaussian releases do not add theirs up."""
-    if len(guarantees) == 1:
+def total(guarantees: Sequence[PrivacyGuarantee], *, delta: float = 0.0) -> PrivacyGuarantee:
+    """All together, at the delta of one of them: Gaussian releases do not add theirs up.
+
+    Args:
+        guarantees: At least one.
+        delta: At this delta if it is larger.
+    """
+    shared = max(delta, total_delta(guarantees))
+    if len(guarantees) == 1 and shared == guarantees[0].delta:
         return guarantees[0]
-    one = max(part.delta for part in guarantees)
-    return compose(guarantees, delta=max(one, least_delta(guarantees)))
+    return compose(guarantees, delta=shared)
+
+
+def total_delta(guarantees: Sequence[PrivacyGuarantee]) -> float:
+    """Delta of `total`: the largest of one, or what all spend in any case."""
+    parts = [part for g in guarantees for part in (g.parts or (g,))]
+    return max(max(g.delta for g in guarantees), least_delta(parts))
 
 
 def _named(parts: Sequence[PrivacyGuarantee], features: Sequence[PrivacyGuarantee]) -> str:

@@ -14,6 +14,7 @@ def write_whole(path: Path, content: bytes) -> None:
         FileNotFoundError: If there is no such folder.
     """
     require_folder(path)
+    path = path.resolve()  # a link stays a link
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

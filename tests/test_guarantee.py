@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import time
 from dataclasses import FrozenInstanceError, replace
 
 import dp_accounting
@@ -12,6 +13,7 @@ from dp_accounting import pld
 from botorch_private import (
     NoisyProjection,
     NoPrivacy,
+    OutcomeMechanism,
     PrivacyGuarantee,
     SpectralProjection,
     compose,
@@ -179,6 +181,39 @@ def test_composition_of_compositions_is_flat_and_inherits_doubts():
     assert not outer.holds
     assert outer.reasons == ("seeded",)
     assert outer.location_radius(0.5) == LAPLACE.location_radius(0.5)
+
+
+def test_what_voids_a_composition_voids_what_it_is_composed_into():
+    void = compose([LAPLACE, LAPLACE]).voided("the key leaked")
+    for again in (compose([void]), compose([void, LAPLACE]), compose([GAUSSIAN, void], delta=1e-5)):
+        assert not again.holds
+        assert again.reasons == ("the key leaked",)
+
+
+def test_far_apart_a_mixture_is_added_up_in_a_moment():
+    wide = NoisyProjection(3.0, 1e-5).guarantee(2004, 22)
+    outcome = OutcomeMechanism(5.0, 0.0, (0.0, 1.0)).guarantee()
+    start = time.process_time()
+    total = compose([wide, outcome], delta=1e-5)
+    assert total.at(50.0) == pytest.approx(wide.law.epsilon(50.0, 1e-5) + 5.0, rel=1e-6)
+    assert math.isfinite(total.at(2000.0))
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"delta": 1.0}, "delta must be a number in"),
+        ({"delta_fp": -1.0}, "delta_fp must be a number in"),
+        ({"holds": 1}, "holds must be True or False, got 1"),
+        ({"reasons": ("x",)}, "holds must be False where there are reasons why not"),
+        ({"outcome_range": (1.0, 0.0)}, "outcome_range must be two rising numbers"),
+        ({"outcome_range": (0.0, math.inf)}, "outcome_range_high must be a finite number"),
+    ],
+)
+def test_a_guarantee_that_makes_no_sense_cannot_be_made(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(LAPLACE, **change)
 
 
 def test_releases_without_noise_add_their_claims_and_promise_nothing_beyond_one_unit():

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from botorch_private import _validate
+from botorch_private.curator.answers import NoisedAnswers
 from botorch_private.curator.ledger import BudgetError, Ledger
-from botorch_private.curator.objective import Objective
+from botorch_private.curator.objective import MeasurementError, Objective
 from botorch_private.curator.publish import Published, check_parts, publish, publish_more
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.mechanisms.base import Mechanism
 from botorch_private.mechanisms.outcome import OutcomeMechanism
 from botorch_private.observation import Observation
-from botorch_private.outcome_grid import noised_answer
+from botorch_private.privacy_warnings import PrivacyLeakWarning
+from botorch_private.record_index import RecordIndex
 from botorch_private.release import Release
 from botorch_private.rounding import round_up
 from botorch_private.scaling import PublicScaling
@@ -73,18 +76,32 @@ class Curator:
         generator: torch.Generator | None = None,
     ) -> None:
         check_parts(scaling, mechanism)
+        self._process = os.getpid()
+        self._handed_over = False
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
         self._objective = Objective(objective, len(self._records))
         if max_queries is not None:
             _validate.count(max_queries=max_queries)
-        self.max_queries = max_queries
+        self._max_queries = max_queries
         _validate.generator(generator=generator)
-        self._outcome_mechanism = outcome_mechanism
-        self._outcome_guarantee = self._promised_answers(outcome_mechanism, shared_outcomes)
+        if shared_outcomes and outcome_mechanism is None:
+            raise ValueError("shared_outcomes must be False without an outcome_mechanism, got True")
+        if shared_outcomes and max_queries is None:
+            raise ValueError(
+                "max_queries must be given with shared_outcomes=True: answers then add up, got None"
+            )
+        self._noised: NoisedAnswers | None = None
+        if outcome_mechanism is not None:
+            self._noised = NoisedAnswers(
+                outcome_mechanism,
+                len(self._records),
+                answers=max_queries if shared_outcomes else None,
+                generator=generator,
+            )
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers: dict[int, float] = {}  # as the modeler gets them
-        self._noise = self._drawn(len(self._records))  # now: forked copies give the same answers
+        self._unmeasured: set[int] = set()  # asked for, and known to have no outcome
         self._lock = threading.RLock()
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
@@ -109,7 +126,7 @@ class Curator:
     @property
     def permutation(self) -> Tensor:
         """Released row -> record, ``n`` integers. For the curator's eyes only."""
-        return self._published.permutation
+        return self._published.permutation.clone()
 
     @property
     def records(self) -> Tensor:
@@ -130,17 +147,22 @@ class Curator:
     @property
     def noise_steps(self) -> Tensor | None:
         """Noise of the ``n`` answers in steps of their grid, or None. For the curator's eyes only."""
-        return None if self._outcome_mechanism is None else torch.from_numpy(self._noise.copy())
+        return None if self._noised is None else torch.from_numpy(self._noised.steps.copy())
 
     @property
     def outcome_mechanism(self) -> OutcomeMechanism | None:
         """Noise on the answers; None: none."""
-        return self._outcome_mechanism
+        return None if self._noised is None else self._noised.mechanism
+
+    @property
+    def max_queries(self) -> int | None:
+        """Largest number of different records that will be measured; None: no limit."""
+        return self._max_queries
 
     @property
     def answered(self) -> int:
-        """How many records were measured."""
-        return len(self._answers)
+        """How many records were asked for and measured, or found to have no outcome."""
+        return len(self._answers) + len(self._unmeasured)
 
     @property
     def queries_left(self) -> int | None:
@@ -155,14 +177,20 @@ class Curator:
 
         Raises:
             ValueError: If there is no such row, or the objective returned no finite number.
-            MeasurementError: If the objective failed; the row may be asked for again.
+            MeasurementError: If the objective failed. The row may be asked for again, except where
+                answers are noised: there it counts as measured, and stays without an answer.
+            RuntimeError: In a forked copy, or after `hand_over`.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         row = _validate.index(len(self._records), index=index)
         with self._lock:  # threads must neither measure twice nor exceed the budget together
-            record = int(self.permutation[row])
+            self._refuse_copies()
+            record = int(self._published.permutation[row])
+            if record in self._unmeasured:
+                raise MeasurementError(f"released row {row} cannot be measured")
             if record not in self._answers:
-                if self.queries_left == 0:
+                left = self.queries_left
+                if left is not None and left <= 0:
                     raise BudgetError(
                         f"all max_queries={self.max_queries} measurements are spent; rows that were "
                         f"measured before are still answered"
@@ -191,19 +219,23 @@ class Curator:
         """
         table = self._scaling.check(records)
         known = self._objective.of_joining(outcomes, len(table))
-        promise = self._outcome_guarantee
-        if promise is not None and promise.parts:
-            raise ValueError(
-                "records can only be added where outcomes are a matter of their own record, but this "
-                "curator has shared_outcomes=True: a new record would change answers about old ones"
-            )
         with self._lock:
+            self._refuse_copies()
             self._published = publish_more(
-                self._published, table, self._scaling, ledger=self._ledger, generator=self._generator
+                self._published, table, ledger=self._ledger, generator=self._generator
             )
+            known_before = RecordIndex(self._records.numpy())
             self._records = torch.cat([self._records, table])
-            self._noise = np.concatenate([self._noise, self._drawn(len(table))])
+            if self._noised is not None:
+                self._noised.join(len(table))
             self._objective.join(known)
+            if (known_before.find(table.numpy()) >= 0).any():
+                warnings.warn(
+                    "some of the records that join equal records of the table: if they are of the same "
+                    "people, those people are released twice, and are charged for one release only",
+                    PrivacyLeakWarning,
+                    stacklevel=2,
+                )
             return self.release
 
     def rerelease(self) -> Release:
@@ -217,6 +249,7 @@ class Curator:
             BudgetError: If there is no budget, or the total would exceed it; nothing is drawn.
         """
         with self._lock:
+            self._refuse_copies()
             if self._ledger.budget is None:
                 raise BudgetError(
                     f"the same records would be noised again, on top of epsilon "
@@ -227,6 +260,15 @@ class Curator:
             self._published = self._publish(answers_promised=True)
             return self.release
 
+    def hand_over(self) -> None:
+        """Give release, records and noise of the answers to a server: this object answers no more.
+
+        Two that answer with the same noise would tell their difference.
+        """
+        with self._lock:
+            self._refuse_copies()
+            self._handed_over = True
+
     def __repr__(self) -> str:
         limit = "" if self.max_queries is None else f" of {self.max_queries}"
         return f"Curator({self.release!r}, measured={self.answered}{limit})"
@@ -236,42 +278,31 @@ class Curator:
             self._records,
             self._scaling,
             self._mechanism,
-            outcome_guarantee=self._outcome_guarantee,
+            outcome_guarantee=None if self._noised is None else self._noised.guarantee,
             answers_promised=answers_promised,
             ledger=self._ledger,
             generator=self._generator,
         )
 
-    def _promised_answers(
-        self, mechanism: OutcomeMechanism | None, shared: bool
-    ) -> PrivacyGuarantee | None:
-        if mechanism is None:
-            return None
-        if not isinstance(mechanism, OutcomeMechanism):
-            raise TypeError(
-                f"outcome_mechanism must be an OutcomeMechanism, got {type(mechanism).__name__}"
+    def _refuse_copies(self) -> None:
+        """Refuse to answer or release in a forked copy, or after a server has taken over."""
+        if self._handed_over:
+            raise RuntimeError("this curator was handed over to a server, which answers in its place")
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "a curator answers in the process that made it: a forked copy would count its own "
+                "answers and measure again, with the same noise"
             )
-        if shared and self.max_queries is None:
-            raise ValueError(
-                "max_queries must be given with shared_outcomes=True: answers then add up, got None"
-            )
-        seeded = self._generator is not None
-        return mechanism.guarantee(answers=self.max_queries if shared else None, seeded=seeded)
-
-    def _drawn(self, count: int) -> np.ndarray:
-        """Noise of so many records' answers, in steps of the grid; drawn once and kept."""
-        if self._outcome_mechanism is None:
-            return np.zeros(count, dtype=np.int64)
-        return self._outcome_mechanism.draw_steps(count, generator=self._generator)
 
     def _answer(self, record: int, row: int) -> float:
-        outcome = self._objective(record, self._records[record], row)
-        if self._outcome_mechanism is None:
-            return outcome
-        low, high = self._outcome_mechanism.bound
-        value, steps = np.array(outcome), self._noise[record]
-        grid = self._outcome_mechanism.law.grid
-        return float(noised_answer(value, steps, low=low, high=high, grid=grid))
+        if self._noised is None:
+            return self._objective(record, self._records[record], row)
+        try:
+            outcome = self._objective.quietly(record, self._records[record], row)
+        except MeasurementError:
+            self._unmeasured.add(record)  # it counts, and is not tried again
+            raise
+        return self._noised.of(record, outcome)
 
 
 def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:

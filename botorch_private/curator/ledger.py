@@ -15,9 +15,9 @@ from typing import Any
 from filelock import FileLock
 
 from botorch_private import _validate
-from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.guarantee import EXACT_ARITHMETIC, PrivacyGuarantee
 from botorch_private.rounding import round_up
-from botorch_private.spending import compose, least_delta, total
+from botorch_private.spending import compose, least_delta, total, total_delta
 from botorch_private.whole_file import require_folder, write_whole
 
 FORMAT = "botorch-private ledger"
@@ -82,7 +82,7 @@ class Ledger:
                 f"PrivacyGuarantee.budget(epsilon=6.0), got {type(budget).__name__}"
             )
         self.budget = budget
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else Path(path).resolve()  # one file, one lock, however named
         self._entries: list[Entry] = []
         self._lock = threading.RLock()
         if self.path is not None:
@@ -103,12 +103,20 @@ class Ledger:
 
     @property
     def totals(self) -> list[PrivacyGuarantee]:
-        """What was spent on the records, once for each different history; the most at one unit first."""
-        return [total(history) for history in _histories(self.entries)]
+        """What was spent on the records, once for each different history, at one delta.
+
+        What does not hold comes first, then the largest epsilon at one unit.
+        """
+        histories = _histories(self.entries)
+        shared = max(map(total_delta, histories), default=0.0)
+        return sorted(
+            (total(history, delta=shared) for history in histories),
+            key=lambda spent: (spent.holds, -spent.epsilon),
+        )
 
     @property
     def total(self) -> PrivacyGuarantee | None:
-        """The most that was spent on a record; None where nothing was."""
+        """The most that was spent on a record at one unit; None where nothing was."""
         return next(iter(self.totals), None)
 
     def spend(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
@@ -152,7 +160,7 @@ class Ledger:
 
     def _refuse_other_table(self, start: int, stop: int) -> None:
         known = max((entry.stop for entry in self._entries), default=0)
-        if known and (start, stop) != (0, known) and start != known:
+        if (start, stop) != (0, known) and start != known:
             raise ValueError(
                 f"ledger must be of this table, got one of {known} records for {stop}: keep one ledger "
                 f"for each table"
@@ -163,16 +171,17 @@ class Ledger:
         if self.budget is None:
             return
         for guarantee in history:
-            if not guarantee.holds:
+            if not guarantee.holds or EXACT_ARITHMETIC in guarantee.assumptions:
+                reasons = guarantee.reasons or (f"it rests on {EXACT_ARITHMETIC}",)
                 raise BudgetError(
-                    f"nothing that leaves under a privacy budget may be without a guarantee that holds, "
-                    f"but {guarantee.mechanism} does not: {'; '.join(guarantee.reasons)}"
+                    f"nothing is released under a privacy budget without a guarantee that holds, but "
+                    f"that of {guarantee.mechanism} does not: {'; '.join(reasons)}"
                 )
         floating_point = sum(part.delta_fp for part in after.parts or (after,))
         delta = max(self.budget.delta, floating_point)
         least = least_delta(after.parts or (after,))
         epsilon = compose(history, delta=delta).epsilon if least <= delta else float("inf")
-        if epsilon > self.budget.epsilon:
+        if not epsilon <= self.budget.epsilon:
             before = history[:-new]
             spent = compose(before, delta=delta).epsilon if before else 0.0
             raise BudgetError(
@@ -262,15 +271,15 @@ def _guarantee(value: Any) -> PrivacyGuarantee | None:
 def _histories(
     entries: tuple[Entry, ...] | list[Entry], start: int = 0, stop: int | None = None
 ) -> list[list[PrivacyGuarantee]]:
-    """What was spent on each of the records, once for each different history, the costliest first."""
+    """What was spent on each of the records, once for each different history."""
     ends = sorted({end for entry in entries for end in (entry.start, entry.stop)})
     found: dict[tuple[PrivacyGuarantee, ...], list[PrivacyGuarantee]] = {}
-    for record in reversed(ends[:-1]):  # of equally costly ones, the latest stands for all
+    for record in reversed(ends[:-1]):  # of equal histories, the latest stands for all
         history = [entry.guarantee for entry in entries if entry.start <= record < entry.stop]
         inside = record >= start and (stop is None or record < stop)
         if history and inside:
             found.setdefault(tuple(map(_cost, history)), history)
-    return sorted(found.values(), key=lambda history: total(history).epsilon, reverse=True)
+    return list(found.values())
 
 
 def _cost(guarantee: PrivacyGuarantee) -> PrivacyGuarantee:

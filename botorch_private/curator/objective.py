@@ -56,6 +56,34 @@ class Objective:
             assert self.outcomes is not None
             self.outcomes = torch.cat([self.outcomes, outcomes])
 
+    def quietly(self, record: int, features: Tensor, row: int) -> float:
+        """Measure a record whose answer will be noised: its failure, too, says nothing but that.
+
+        An infinite outcome is one that will be clipped.
+
+        Raises:
+            MeasurementError: If the callable raises, or returns no number; with one message for all.
+        """
+        outcome = None
+        try:
+            outcome = self._called(record, features)
+            outcome = None if math.isnan(outcome) else outcome
+        except Exception as error:
+            self.last_failure = error
+        if outcome is None:
+            raise MeasurementError(f"released row {row} cannot be measured")
+        return outcome
+
+    def _called(self, record: int, features: Tensor) -> float:
+        if self._measure is None:
+            assert self.outcomes is not None
+            return float(self.outcomes[record])
+        value = self._measure(features.clone())
+        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
+        if isinstance(single, (str, bytes)):
+            raise TypeError("text is no number")
+        return float(single)
+
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
 

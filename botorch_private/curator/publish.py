@@ -17,7 +17,10 @@ from botorch_private.mechanisms.entropy import entropy_from, permutation
 from botorch_private.release import Release
 from botorch_private.scaling import PublicScaling
 
-JOINED_LATER = "records joined in groups, and which rows joined together is public, as is when"
+JOINED_LATER = (
+    "records joined in groups, of people who were not in the table before; which rows joined together "
+    "is public, as is when"
+)
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
 
@@ -30,12 +33,14 @@ class Published:
         permutation: ``n`` integers: released row -> record.
         row_map: Map from scaled rows to released rows, where the mechanism is one.
         more: Releases further scaled records beside these, where the mechanism can.
+        scaling: Maps raw records to scaled ones.
     """
 
     release: Release
     permutation: Tensor
     row_map: Callable[[Tensor], Tensor] | None
     more: Callable[[Tensor], Tensor] | None = None
+    scaling: PublicScaling | None = None
 
     @property
     def rows_of_records(self) -> Tensor:
@@ -72,12 +77,20 @@ def planned_guarantee(
     if noised_outcomes:
         swapped = {OUTCOMES_NOT_COVERED: OUTCOMES_NOISED}
         own = replace(own, assumptions=tuple(swapped.get(each, each) for each in own.assumptions))
+    return _in_raw_units(own, scaling, seeded=seeded)
+
+
+def _in_raw_units(
+    guarantee: PrivacyGuarantee, scaling: PublicScaling, *, seeded: bool
+) -> PrivacyGuarantee:
+    """A guarantee of a mechanism, and each of its parts, with what the scaling and the seed bear on."""
     guarantee = replace(
-        own,
+        guarantee,
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
         radius=scaling.radius,
         seeded=seeded,
+        parts=tuple(_in_raw_units(part, scaling, seeded=seeded) for part in guarantee.parts),
     )
     if not scaling.public:
         # The unit itself was computed from the table, so it must not travel with the guarantee.
@@ -135,13 +148,12 @@ def publish(
         isotropic=mechanism.isotropic,
         outcome_guarantee=outcome_guarantee,
     )
-    return Published(release, order, drawn.row_map, drawn.more)
+    return Published(release, order, drawn.row_map, drawn.more, scaling)
 
 
 def publish_more(
     published: Published,
     records: Any,
-    scaling: PublicScaling,
     *,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
@@ -153,19 +165,25 @@ def publish_more(
 
     Args:
         published: What was published of the first ``n`` records.
-        records: ``m x d`` raw records, ``m >= 1``.
-        scaling: The same as for the first ones.
+        records: ``m x d`` raw records, ``m >= 1``, scaled as the first ones are.
         ledger: Where to enter the new rows, and the answers that the release promises, before anything
             is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
 
     Raises:
-        ValueError: If a record is unusable, or the mechanism cannot add rows; nothing is drawn then.
+        ValueError: If a record is unusable, the mechanism cannot add rows, or outcomes may depend on
+            other records; nothing is drawn then.
         BudgetError: If the ledger's budget does not allow for it; nothing is drawn then.
     """
     entropy = entropy_from(generator)
+    old, scaling = published.release, published.scaling
+    assert scaling is not None
     table = scaling.check(records)
-    old = published.release
+    if old.outcome_guarantee is not None and old.outcome_guarantee.parts:
+        raise ValueError(
+            "records can only be added where outcomes are a matter of their own record, but here they "
+            "may depend on others (shared_outcomes=True): a new record would change earlier answers"
+        )
     if published.more is None:
         raise ValueError(
             f"rows cannot be added to a release of {old.guarantee.mechanism} here: its cost is known "
@@ -174,6 +192,8 @@ def publish_more(
         )
     n, m = len(old.candidates), len(table)
     guarantee = replace(old.guarantee, records=n + m)
+    if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
+        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
     if JOINED_LATER not in guarantee.assumptions:
         guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
     if ledger is not None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from botorch_private import _validate
 from botorch_private.guarantee import (
     ONE_RECORD,
+    OUTCOME_MISSING,
     OWN_OUTCOME,
     SHARED_OUTCOMES,
     TRUE_ENTROPY,
@@ -102,6 +103,7 @@ class OutcomeMechanism:
             holds=True,
             assumptions=(
                 OWN_OUTCOME if answers is None else SHARED_OUTCOMES,
+                OUTCOME_MISSING,
                 ONE_RECORD,
                 TRUE_ENTROPY,
             ),

@@ -11,7 +11,12 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
+from botorch_private.guarantee import (
+    EXACT_ARITHMETIC,
+    ONE_RECORD,
+    OUTCOMES_NOT_COVERED,
+    PrivacyGuarantee,
+)
 from botorch_private.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy_warnings import NotDifferentiallyPrivate
@@ -25,9 +30,6 @@ NOT_PRIVATE = (
 SWITCH_LEAKS = (
     "with one record more than features, whether singular values are raised depends on the records, "
     "and that switch alone tells neighbouring tables apart"
-)
-EXACT_ARITHMETIC = (
-    "the paper's theorem is for real numbers; these rows are float64 and not rounded to a grid"
 )
 ONE_UNIT_ONLY = "nothing is promised beyond one unit of distance"
 

@@ -14,6 +14,7 @@ from botorch_private import (
     PublicScaling,
 )
 from botorch_private.audit import empirical_epsilon, order_audit, repeats_audit, replay
+from botorch_private.curator.answers import NoisedAnswers
 from botorch_private.curator.publish import publish
 from botorch_private.mechanisms.base import Drawn
 from botorch_private.mechanisms.noise import calibrate
@@ -108,7 +109,7 @@ class ForgetfulCurator(Curator):
 
     def query(self, index):
         self._answers.clear()
-        self._noise = self._drawn(len(self._noise))
+        self._noised = NoisedAnswers(self.outcome_mechanism, len(RECORDS), answers=None, generator=None)
         return super().query(index)
 
 

@@ -14,13 +14,14 @@ from botorch_private import (
     NoPrivacy,
     OutcomeMechanism,
     PrivacyGuarantee,
+    PrivacyLeakWarning,
     PublicScaling,
     SpectralProjection,
     run,
 )
 from botorch_private.audit.bounds import certified_epsilon
 from botorch_private.audit.likelihood import log_ratio
-from botorch_private.curator.publish import JOINED_LATER
+from botorch_private.curator.publish import JOINED_LATER, publish, publish_more
 
 N, D = 20, 3
 SCALING = PublicScaling([0.0] * D, [1.0] * D)
@@ -145,6 +146,20 @@ def test_a_modeler_goes_on_from_the_history_of_the_old_release():
     later = Modeler(curator.release, history=modeler.history, generator=torch.Generator().manual_seed(0))
     run(curator, later, 6)
     assert later.best.index == N  # the best record joined later
+
+
+def test_records_that_are_in_the_table_already_are_warned_of():
+    curator = make_curator()
+    with pytest.warns(PrivacyLeakWarning, match="records that join equal records of the table"):
+        curator.add(RECORDS[3:5], RECORDS[3:5, 0])
+
+
+def test_a_seeded_order_of_new_rows_voids_the_release():
+    published = publish(RECORDS, SCALING, NoisyProjection(1.0))
+    grown = publish_more(published, LATER, generator=torch.Generator().manual_seed(0))
+    assert not grown.release.guarantee.holds
+    assert grown.release.guarantee.seeded
+    assert publish_more(published, LATER).release.guarantee.holds
 
 
 REFUSED = {

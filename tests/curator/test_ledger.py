@@ -88,6 +88,8 @@ def test_records_that_joined_later_are_charged_for_what_came_after():
     with pytest.raises(BudgetError, match=r"of that 3 is spent, and with this epsilon would be 4"):
         ledger.spend(later, start=0, stop=N + 5)
     ledger.spend(later, start=N + 5, stop=N + 6)  # yet others have spent nothing
+    with pytest.raises(ValueError, match="ledger must be of this table"):
+        ledger.spend(later, start=N + 9, stop=N + 12)
     assert ledger.records == N + 6
 
 
@@ -121,12 +123,17 @@ def test_a_pure_budget_allows_for_the_samplers_arithmetic_and_refuses_gaussians(
 def test_a_guarantee_that_does_not_hold_has_no_place_in_a_budget():
     spectral = planned_guarantee(N, SCALING, SpectralProjection(1.0, 1e-5, 2))
     with pytest.raises(
-        BudgetError, match=r"may be without a guarantee that holds, but Spectral.*column"
+        BudgetError, match=r"without a guarantee that holds, but that of Spectral.*column"
     ):
         Ledger(budget(1e9, 0.5)).spend(spectral, start=0, stop=N)
     ledger = Ledger()
     ledger.spend(spectral, start=0, stop=N)
     assert not ledger.total.holds
+    # With few records it holds for real numbers, but float64 is none: not under a budget.
+    wide = SpectralProjection(1.0, 1e-5, 2).guarantee(2, 3)
+    assert wide.holds
+    with pytest.raises(BudgetError, match="float64 and not rounded to a grid"):
+        Ledger(budget(1e9, 0.5)).spend(wide, start=0, stop=2)
 
 
 def test_other_tables_are_refused():
@@ -134,6 +141,8 @@ def test_other_tables_are_refused():
     ledger.spend(LAPLACE, start=0, stop=N)
     with pytest.raises(ValueError, match=r"ledger must be of this table, got one of 30 records for 29"):
         ledger.spend(LAPLACE, start=0, stop=N - 1)
+    with pytest.raises(ValueError, match="ledger must be of this table"):
+        Ledger().spend(LAPLACE, start=3, stop=N)
     other = planned_guarantee(N, PublicScaling([0.0] * D, [2.0] * D), NoisyProjection(1.0))
     with pytest.raises(ValueError, match="guarantees must share one unit"):
         ledger.spend(other, start=0, stop=N)
@@ -144,6 +153,34 @@ def test_other_tables_are_refused():
 def test_records_that_are_none_are_refused(start, stop):
     with pytest.raises(ValueError, match="must be an integer >="):
         Ledger().spend(LAPLACE, start=start, stop=stop)
+
+
+def test_different_features_do_not_add_up():
+    ledger = Ledger()
+    named = replace(LAPLACE, names=("age", "weight"))
+    ledger.spend(named, start=0, stop=N)
+    ledger.spend(LAPLACE, start=0, stop=N)  # unnamed: taken to be the same
+    with pytest.raises(ValueError, match="about the same features, got different names"):
+        ledger.spend(replace(LAPLACE, names=("income", "debt")), start=0, stop=N)
+    assert ledger.total.names == named.names
+
+
+def test_totals_are_compared_at_one_delta_and_what_does_not_hold_comes_first():
+    ledger = Ledger()
+    wide = planned_guarantee(N, SCALING, NoisyProjection(0.99, 1e-2, noise="gaussian"))
+    ledger.spend(LAPLACE, start=0, stop=N)
+    ledger.spend(wide, start=N, stop=N + 5)
+    assert {each.delta for each in ledger.totals} == {1e-2}
+    ledger.spend(LAPLACE.voided("leaked"), start=N + 5, stop=N + 6)
+    assert not ledger.total.holds
+
+
+@pytest.mark.parametrize("epsilon", [math.nan, -100.0, 0.0, "1", True])
+def test_nothing_slips_through_a_budget_by_its_kind(epsilon):
+    with pytest.raises(ValueError, match="epsilon must be a number > 0 or infinite"):
+        replace(LAPLACE, epsilon=epsilon)
+    with pytest.raises(ValueError, match="text must be the JSON of a PrivacyGuarantee"):
+        PrivacyGuarantee.from_json(LAPLACE.to_json().replace('"epsilon": 1.0', '"epsilon": NaN'))
 
 
 # --- curators and transforms ---
@@ -208,6 +245,22 @@ def test_a_file_is_made_at_the_first_entry(path):
     ledger.spend(LAPLACE, start=0, stop=N)
     assert path.exists()
     assert [name for name in os.listdir(path.parent) if not name.endswith(".lock")] == [path.name]
+
+
+def test_a_file_is_the_same_by_any_name(path, monkeypatch):
+    Ledger(budget(2.0), path).spend(LAPLACE, start=0, stop=N)
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    Ledger(budget(2.0), link).spend(LAPLACE, start=0, stop=N)
+    assert link.is_symlink()
+    with pytest.raises(BudgetError):
+        Ledger(budget(2.0), path).spend(LAPLACE, start=0, stop=N)
+    monkeypatch.chdir(path.parent)
+    relative = Ledger(path="other.json")
+    (path.parent / "sub").mkdir()
+    monkeypatch.chdir(path.parent / "sub")
+    relative.spend(LAPLACE, start=0, stop=N)
+    assert (path.parent / "other.json").exists()
 
 
 def test_two_ledgers_of_one_file_see_each_other(path):

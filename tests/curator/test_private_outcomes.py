@@ -1,5 +1,7 @@
 """Noised answers: drawn once and kept, known to the model, and within the stated epsilon."""
 
+import os
+
 import dp_accounting
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from botorch_private import (
     BudgetError,
     Curator,
     DiscretePosterior,
+    MeasurementError,
     Modeler,
     NoisyProjection,
     OutcomeMechanism,
@@ -124,10 +127,14 @@ def test_shared_outcomes_add_up_over_the_answers_that_may_be_given():
     assert curator.release.outcome_guarantee.epsilon == pytest.approx(14.0)
     assert curator.guarantee.epsilon == pytest.approx(17.0)
     assert curator.release.outcome_variance == pytest.approx(NOISED.noise_variance)
+    assert "the outcomes of all records may differ" in curator.guarantee.adjacency
+    assert "the outcomes of all records may differ" in curator.release.outcome_guarantee.adjacency
     with pytest.raises(ValueError, match="max_queries must be given with shared_outcomes=True"):
         make_curator(shared_outcomes=True)
+    with pytest.raises(ValueError, match="shared_outcomes must be False without an outcome_mechanism"):
+        make_curator(shared_outcomes=True, outcome_mechanism=None)
     with pytest.raises(ValueError, match="records can only be added where outcomes are a matter of"):
-        curator.add(RECORDS[:2], OUTCOMES[:2])
+        curator.add(RECORDS[:2] / 2, OUTCOMES[:2])
 
 
 def test_a_seeded_generator_voids_the_answers_too():
@@ -140,6 +147,88 @@ def test_a_seeded_generator_voids_the_answers_too():
 def test_another_object_is_no_outcome_mechanism(mechanism):
     with pytest.raises(TypeError, match="outcome_mechanism must be an OutcomeMechanism, got"):
         make_curator(outcome_mechanism=mechanism)
+
+
+# --- failures, and copies ---
+
+
+@pytest.mark.parametrize(
+    "bad", [lambda: 1 / 0, lambda: float("nan"), lambda: None, lambda: "MARKER", lambda: {}["MARKER"]]
+)
+def test_a_failure_says_nothing_but_that_and_counts(bad):
+    tried = []
+
+    def measure(record):
+        tried.append(record)
+        return bad() if record[0] > 0.5 else 5.0
+
+    curator = make_curator(measure, max_queries=N)
+    messages, values = set(), 0
+    for row in range(N):
+        try:
+            curator.query(row)
+            values += 1
+        except MeasurementError as error:
+            chained = (error.__cause__, error.__context__)
+            messages.add((str(error).replace(f"row {row} ", "row "), chained))
+    assert messages == {("released row cannot be measured", (None, None))}
+    assert curator.queries_left == 0  # failures are no free questions
+    assert 0 < values < N
+    before = len(tried)
+    row = int((RECORDS[curator.permutation][:, 0] > 0.5).nonzero()[0])
+    with pytest.raises(MeasurementError, match=f"released row {row} cannot be measured"):
+        curator.query(row)
+    assert len(tried) == before
+    assert any("not covered" in each for each in curator.guarantee.assumptions if "measured" in each)
+
+
+def test_infinite_outcomes_are_clipped_like_others():
+    curator = make_curator(
+        lambda record: float("inf"), outcome_mechanism=OutcomeMechanism(1e4, 0.0, (0.0, 10.0))
+    )
+    assert curator.query(0).value == pytest.approx(10.0, abs=0.05)
+
+
+def test_the_limit_that_a_guarantee_rests_on_cannot_be_moved():
+    curator = make_curator(shared_outcomes=True, max_queries=2)
+    with pytest.raises(AttributeError):
+        curator.max_queries = 12
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_copy_answers_nothing():
+    curator = make_curator(privacy_budget=PrivacyGuarantee.budget(50.0))
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        for attempt in (
+            lambda: curator.query(0),
+            curator.rerelease,
+            lambda: curator.add(RECORDS[:1], [1.0]),
+        ):
+            try:
+                attempt()
+            except RuntimeError as error:
+                refused += "in the process that made it" in str(error)
+        os.write(writing, str(refused).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 10) == b"3"
+    os.close(reading)
+    os.close(writing)
+    curator.query(0)
+
+
+def test_a_curator_that_a_server_took_over_answers_no_more(tmp_path):
+    from botorch_private.service.make_folder import make_folder
+
+    curator = make_curator(objective=lambda record: 1.0)
+    make_folder(tmp_path / "one", curator)
+    for attempt in (lambda: curator.query(0), lambda: make_folder(tmp_path / "two", curator)):
+        with pytest.raises(RuntimeError, match="handed over to a server"):
+            attempt()
+    assert [path.name for path in tmp_path.iterdir()] == ["one"]
 
 
 # --- the modeler's side ---

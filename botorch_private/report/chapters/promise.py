@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from botorch_private.guarantee import EXACT_ARITHMETIC
 from botorch_private.report.document import Block, Paragraph, Points, Section, Table
 from botorch_private.report.facts import Facts, ReleaseFacts
 from botorch_private.report.shown import down, factor, given, small, up, whole
@@ -45,7 +46,7 @@ def promise(facts: Facts) -> Section:
                 "(delta)."
             ),
         ]
-        if total.holds:
+        if total.holds and EXACT_ARITHMETIC not in total.assumptions:
             blocks.append(
                 Paragraph(
                     "Nobody who works with the release can undo this, by whatever computation, and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from botorch_private.guarantee import EXACT_ARITHMETIC
 from botorch_private.report.audit_facts import AuditFacts
 from botorch_private.report.document import Paragraph, Section, Table
 from botorch_private.report.facts import Facts
@@ -52,11 +53,15 @@ def _leaks(facts: Facts) -> str:
         f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
     )
     outcomes = facts.with_outcomes
+    if outcomes is not None and not outcomes.holds:
+        return (
+            f"{text} The promise about answered outcomes DOES NOT HOLD: {'; '.join(outcomes.reasons)}."
+        )
     if outcomes is None:
         return f"{text} What an answered outcome says about its record comes on top, without a limit."
     return (
         f"{text} With all answered outcomes, any outcome changed as well, the factor is "
-        f"{factor(outcomes.epsilon)}."
+        f"{factor(outcomes.epsilon)}, up to an extra chance of {small(outcomes.delta)}."
     )
 
 
@@ -64,6 +69,8 @@ def _sure(facts: Facts, audits: tuple[AuditFacts, ...]) -> str:
     found = [audit.result for audit in audits if audit.result is not None]
     if facts.total.holds:
         proof = "The guarantee is a theorem, computed before any record was looked at"
+        if EXACT_ARITHMETIC in facts.total.assumptions:
+            proof = f"The guarantee is a theorem, but {EXACT_ARITHMETIC}"
     else:
         proof = "There is no guarantee to be sure of"
     if not found:

@@ -44,6 +44,8 @@ def total(facts: Facts, spent: Spent | None) -> Section:
 
 
 def _row(name: str, guarantee: PrivacyGuarantee) -> tuple[str, ...]:
+    if not guarantee.holds:
+        name = f"{name} (NOT KEPT)"
     return name, up(guarantee.epsilon), factor(guarantee.epsilon), small(guarantee.delta)
 
 
