@@ -27,6 +27,9 @@ WHERE idempotency.token = ? AND idempotency.key = ?
 """
 
 
+_MOST_KEYS = 100  # of one question and token: else they would fill the disk
+
+
 class Asked(NamedTuple):
     """What became of a question."""
 
@@ -55,6 +58,13 @@ class Changes:
             "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (row,)
         ).fetchone()
         number = self._insert(connection, row, token) if found is None else found["id"]
+        keys = connection.execute(
+            "SELECT count(*) AS count FROM idempotency WHERE query = ? AND token = ?", (number, token)
+        ).fetchone()
+        if keys["count"] >= _MOST_KEYS:
+            raise ServiceError(
+                "too_many_keys", f"row was asked for under {_MOST_KEYS} keys: use one of them"
+            )
         connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (key, token, row, number))
         return Asked(get(connection, number), found is None)
 
@@ -71,12 +81,21 @@ class Changes:
             )
         if query.state == WITHDRAWN:
             raise ServiceError("withdrawn", f"query {number} was withdrawn")
+        if token is not None:
+            _refuse_while_measuring(query)
         self._settle(connection, query, outcome)
         self._event(connection, token, "measured", number)
         return get(connection, number)
 
     def correct(
-        self, connection: sqlite3.Connection, number: int, outcome: float, reason: str, token: int
+        self,
+        connection: sqlite3.Connection,
+        number: int,
+        outcome: float,
+        reason: str,
+        token: int,
+        *,
+        revision: int | None = None,
     ) -> Query:
         """Replace a value that was entered wrongly; see `Store.correct`."""
         query = get(connection, number)
@@ -84,6 +103,8 @@ class Changes:
             raise ServiceError("not_measured", f"query {number} has no value yet")
         if query.outcome == outcome:
             return query
+        if revision is not None and query.revision != revision:
+            raise ServiceError("revised", f"query {number} was corrected meanwhile: look at it again")
         if self.facts.outcome_range is not None and query.told:
             raise ServiceError(
                 "told",
@@ -100,6 +121,7 @@ class Changes:
         query = get(connection, number)
         if query.state == MEASURED:
             raise ServiceError("measured", f"query {number} is measured already")
+        _refuse_while_measuring(query)
         if query.state != WITHDRAWN:
             connection.execute(
                 "UPDATE query SET state = ?, reason = ?, settled = ? WHERE id = ?",
@@ -196,6 +218,13 @@ class Changes:
         connection.execute(
             "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, ?, ?, ?)",
             (self.clock(), token, kind, query, detail),
+        )
+
+
+def _refuse_while_measuring(query: Query) -> None:
+    if query.state == MEASURING:
+        raise ServiceError(
+            "measuring", f"a program works on query {query.id}: wait until it has measured it or failed"
         )
 
 

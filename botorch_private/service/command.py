@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -196,6 +197,8 @@ def _serve(options: argparse.Namespace) -> int:
         )
     except (OSError, ValueError, MeasuringError) as error:
         _fail(options, error)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
     return 0
 
 
@@ -210,6 +213,7 @@ def _opened(options: argparse.Namespace) -> Any:
 
 def _token_new(options: argparse.Namespace) -> int:
     from botorch_private.service.expiry import expiry
+    from botorch_private.service.query import ServiceError
 
     try:
         expires = None if options.expires is None else expiry(options.expires)
@@ -218,6 +222,8 @@ def _token_new(options: argparse.Namespace) -> int:
     store = _opened(options)
     try:
         print(store.tokens.make(options.role, options.name or options.role, expires).result())
+    except ServiceError as error:
+        _fail(options, error)
     finally:
         store.close()
     print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
@@ -266,8 +272,8 @@ def _status(options: argparse.Namespace) -> int:
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
-        for query in store.queries(states=("failed",)):
-            print(f"Query {query.id} failed: {query.reason}")
+        for query in store.queries(states=("failed",), limit=2**31):
+            print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
     finally:
         store.close()
     return 0
@@ -294,11 +300,14 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _retry(options: argparse.Namespace) -> int:
+    from botorch_private.service.query import ServiceError
+
     store = _opened(options)
     try:
-        failed = store.queries(states=("failed",))
+        failed = store.queries(states=("failed",), limit=2**31)
         for query in failed:
-            store.retry(query.id, None).result()
+            with contextlib.suppress(ServiceError):  # somebody else let it try again meanwhile
+                store.retry(query.id, None).result()
     finally:
         store.close()
     print(f"Queries that will be measured again: {len(failed)}")

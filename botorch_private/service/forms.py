@@ -33,6 +33,9 @@ class CorrectionBody(MeasurementBody):
     """Another value for a measured query, and why."""
 
     reason: str = Field(min_length=1, max_length=500)
+    revision: int | None = Field(
+        default=None, ge=0, le=LARGEST_ID, description="which value was seen; another one is a conflict"
+    )
 
 
 class WithdrawalBody(_Strict):

@@ -10,7 +10,7 @@ from botorch_private.curator import Curator, Ledger, planned_guarantee
 from botorch_private.mechanisms import NoisyProjection, OutcomeMechanism
 from botorch_private.ranges import load_encoding
 from botorch_private.rounding import round_up
-from botorch_private.service.make_folder import make_folder
+from botorch_private.service.make_folder import check_settings, make_folder
 from botorch_private.service.worker import load
 from botorch_private.spending import total
 from botorch_private.tables import read_encoded, read_table, read_texts
@@ -44,6 +44,19 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     n = len(records)
     if options.budget is not None and options.budget > n:
         raise ValueError(f"--budget must be at most the {n} records, got {options.budget}")
+    if options.budget is not None and options.budget < 1:
+        raise ValueError(f"--budget must be at least 1, got {options.budget}")
+    plausible = None if options.plausible is None else tuple(options.plausible)
+    check_settings(
+        folder,
+        n,
+        identifiers=identifiers,
+        objective=objective,
+        known=outcomes is not None,
+        time_limit=options.time_limit,
+        plausible=plausible,
+    )
+    ledger = None if options.ledger is None else Ledger(path=options.ledger)
     promises = [planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee())
@@ -53,6 +66,12 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
         print(
             f"  {step.words} moves its record by {round_up(step.width)} units, where epsilon is "
             f"{round_up(promised.at(step.width))}."
+        )
+    if ledger is not None and ledger.total is not None:
+        spent = total([ledger.total, *promises])
+        print(
+            f"  By {options.ledger} these records were released before: all together, epsilon at one "
+            f"unit is {round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}."
         )
     print()
     if not options.yes and not ask("Release them once with this guarantee?"):
@@ -66,7 +85,7 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
         outcomes if outcomes is not None else _nobody,
         outcome_mechanism=outcome_mechanism,
         max_queries=options.budget,
-        ledger=None if options.ledger is None else Ledger(path=options.ledger),
+        ledger=ledger,
     )
     make_folder(
         folder,
@@ -76,7 +95,7 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
         time_limit=options.time_limit,
         outcome_name=options.outcome,
         outcome_unit=options.unit,
-        plausible=None if options.plausible is None else tuple(options.plausible),
+        plausible=plausible,
     )
     print(
         f"Made {folder}. Next:\n"

@@ -57,12 +57,19 @@ def make_folder(
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else list(identifiers)
-    _check(names, n, curator, objective, time_limit, plausible)
-    parent = folder.path.absolute().parent
-    if not parent.is_dir():
-        raise FileNotFoundError(f"path must be in a folder that exists, but there is no {parent}")
-    if folder.path.exists():
-        raise FileExistsError(f"path must be new, but there is something at {folder.path}")
+    if curator.answered:
+        raise ValueError(
+            f"curator must not have answered anything yet, but it gave {curator.answered} answers"
+        )
+    check_settings(
+        folder.path,
+        n,
+        identifiers=names,
+        objective=objective,
+        known=curator.outcomes is not None,
+        time_limit=time_limit,
+        plausible=plausible,
+    )
     mechanism = curator.outcome_mechanism
     facts = Facts(
         n=n,
@@ -79,7 +86,9 @@ def make_folder(
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
     )
-    temporary = Path(tempfile.mkdtemp(dir=parent, prefix=f".{folder.path.name}."))  # its mode is 0700
+    temporary = Path(
+        tempfile.mkdtemp(dir=folder.path.absolute().parent, prefix=f".{folder.path.name}.")
+    )  # its mode is 0700
     try:
         os.chmod(temporary, FOLDER_MODE)
         draft = Folder(temporary)
@@ -88,6 +97,7 @@ def make_folder(
         np.save(draft.records, curator.records.numpy(), allow_pickle=False)
         os.chmod(draft.records, 0o600)
         _write_database(draft.database, facts, curator, names)
+        curator.hand_over()
         os.rename(temporary, folder.path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -95,25 +105,45 @@ def make_folder(
     return folder
 
 
-def _check(
-    names: Sequence[str],
+def check_settings(
+    path: Path,
     n: int,
-    curator: Curator,
+    *,
+    identifiers: Sequence[str] | None,
     objective: str,
+    known: bool,
     time_limit: float,
     plausible: tuple[float, float] | None,
 ) -> None:
-    if curator.answered:
-        raise ValueError(
-            f"curator must not have answered anything yet, but it gave {curator.answered} answers"
-        )
-    if len(names) != n:
-        raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
-    if len(set(names)) < n:
+    """Refuse what `make_folder` could not make, before anything is released.
+
+    Args:
+        path: Folder to make.
+        n: Number of records.
+        identifiers: As in `make_folder`.
+        objective: As in `make_folder`.
+        known: Whether the curator knows the outcomes.
+        time_limit: As in `make_folder`.
+        plausible: As in `make_folder`.
+
+    Raises:
+        OSError: If there is something at ``path``, or its parent is missing or cannot be written.
+        ValueError: If a setting is unusable.
+    """
+    parent = path.absolute().parent
+    if not parent.is_dir():
+        raise FileNotFoundError(f"path must be in a folder that exists, but there is no {parent}")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"path must be in a folder that can be written, but {parent} cannot")
+    if path.exists():
+        raise FileExistsError(f"path must be new, but there is something at {path}")
+    if identifiers is not None and len(identifiers) != n:
+        raise ValueError(f"identifiers must have {n} entries, got {len(identifiers)}")
+    if identifiers is not None and len(set(identifiers)) < n:
         raise ValueError("identifiers must be different, but at least two records share one")
     if objective not in ("person", "column") and objective.count(":") != 1:
         raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
-    if (objective == "column") != (curator.outcomes is not None):
+    if (objective == "column") != known:
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
         )

@@ -11,18 +11,22 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from botorch_private.service.query import ServiceError
+from botorch_private.service.query import Query, ServiceError, StorageError
 from botorch_private.service.store import Store
 
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
 _START_LIMIT = 120.0
 _STOP_LIMIT = 5.0
 _LOOK_AGAIN = 2.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 30.0
 _log = logging.getLogger("botorch_private.service")
 
 
@@ -52,15 +56,19 @@ class Program:
             MeasuringError: If there is no such function.
         """
         command = [sys.executable, "-m", "botorch_private.service.worker", self._name]
-        with open(os.open(self._output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=output,
-                text=True,
-                start_new_session=True,
-            )
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        try:
+            with open(os.open(self._output, flags, 0o600), "ab") as output:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=output,
+                    text=True,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise MeasuringError(f"the objective's process cannot be started: {error}") from error
         self._replies = queue.SimpleQueue()
         threading.Thread(
             target=_pass_on, args=(self._process.stdout, self._replies), daemon=True
@@ -85,7 +93,11 @@ class Program:
         except (BrokenPipeError, ValueError):  # a ValueError: it was closed
             self.stop()
             raise MeasuringError("the objective's process ended") from None
-        return float(self._reply(self._time_limit)["value"])
+        reply = self._reply(self._time_limit)
+        try:
+            return float(reply["value"])
+        except (KeyError, TypeError, ValueError):
+            raise MeasuringError("the objective's process answered without a value") from None
 
     def stop(self) -> None:
         """End the process; also from another thread than the one that waits for its reply."""
@@ -111,7 +123,11 @@ class Program:
         if line is None:
             self.stop()
             raise MeasuringError("the objective's process ended")
-        reply = json.loads(line)
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            self.stop()
+            raise MeasuringError("the objective's process answered something else") from None
         if "error" in reply:
             raise MeasuringError(reply["error"])
         return reply
@@ -130,7 +146,8 @@ class Measuring:
     """
 
     def __init__(self, store: Store, program: Program, records: Path) -> None:
-        self._store, self._program, self._records = store, program, records
+        self._store, self._program = store, program
+        self._table = np.load(records, mmap_mode="r", allow_pickle=False)
         self._news = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="measuring", daemon=True)
@@ -148,34 +165,54 @@ class Measuring:
         self._stopping = True
         self._news.set()
         self._program.stop()
-        self._thread.join(timeout=_STOP_LIMIT)
+        if self._thread.is_alive():
+            self._thread.join(timeout=_STOP_LIMIT)
 
     def _run(self) -> None:
-        table = np.load(self._records, mmap_mode="r", allow_pickle=False)
         while not self._stopping:
             self._news.wait(_LOOK_AGAIN)  # another process may have let failed ones try again
             self._news.clear()
-            while not self._stopping and self._one(table):
-                pass
+            try:
+                while not self._stopping and self._one(self._table):
+                    pass
+            except Exception as error:  # a database that cannot be read just now, for example
+                _log.error("measuring paused: %s", type(error).__name__)
 
     def _one(self, table: np.ndarray) -> bool:
-        """Measure the oldest pending question; False if there is none."""
+        """Measure the oldest pending question; False if there is none, or nothing can be stored now."""
         try:
             query = self._store.begin().result()
-            if query is None:
-                return False
-            try:
-                outcome = self._program(table[self._store.record(query.row)].tolist())
-            except MeasuringError as error:
-                _log.warning("query %d failed; see the console, or 'curator status'", query.id)
-                self._store.fail(query.id, str(error)).result()
-            else:
-                self._store.measure(query.id, outcome, None).result()
         except ServiceError as error:
-            # Withdrawn meanwhile, or the disk refuses: what is stored stays as it is.
-            _log.error("a measurement could not be stored: %s", error.code)
+            _log.error("no measurement could be begun: %s", error.code)
             return False
+        if query is None:
+            return False
+        try:
+            outcome = self._program(table[self._store.record(query.row)].tolist())
+        except Exception as error:  # whatever it is, the next question must not wait for it
+            _log.warning("query %d failed; see the console, or 'curator export'", query.id)
+            reason = str(error) if isinstance(error, MeasuringError) else type(error).__name__
+            self._keep(lambda: self._store.fail(query.id, reason))
+        else:
+            self._keep(lambda: self._store.measure(query.id, outcome, None))
         return True
+
+    def _keep(self, store: Callable[[], Future[Query]]) -> None:
+        """Store what came of a measurement, however long the disk refuses: it may have taken weeks."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                store().result()
+                return
+            except StorageError:
+                if self._stopping:
+                    _log.error("a measurement could not be stored before the server stopped")
+                    return
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            except ServiceError as error:  # staff entered a value meanwhile: theirs stays
+                _log.warning("a measurement came late: %s", error.code)
+                return
 
 
 def _pass_on(stream: Any, replies: queue.SimpleQueue[str | None]) -> None:

@@ -58,7 +58,9 @@ async def correct(
 ) -> JSONResponse:
     """Replace a value that was entered wrongly, and say why."""
     refuse_implausible(store, body.value, confirmed=body.confirm)
-    query = await asyncio.wrap_future(store.correct(number, body.value, body.reason, token.id))
+    query = await asyncio.wrap_future(
+        store.correct(number, body.value, body.reason, token.id, revision=body.revision)
+    )
     return JSONResponse(_shown(store, query))
 
 

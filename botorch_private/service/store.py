@@ -133,7 +133,8 @@ class Store:
         transaction that stores the question.
 
         Raises:
-            ServiceError: ``no_row``; through the future ``key_reused``, ``budget_spent``.
+            ServiceError: ``no_row``; through the future ``key_reused``, ``budget_spent`` or
+                ``too_many_keys``.
         """
         if not 0 <= row < self.facts.n:
             raise ServiceError("no_row", f"row must be in 0..{self.facts.n - 1}")
@@ -146,26 +147,39 @@ class Store:
         """Store a measured outcome. The same one again changes nothing.
 
         Raises (through the future):
-            ServiceError: ``no_query``; ``measured`` if it has another value; ``withdrawn``.
+            ServiceError: ``no_query``; ``measured`` if it has another value; ``withdrawn``; from a
+                person ``measuring``, while a program works on it.
         """
         return self._submit(lambda connection: self._changes.measure(connection, number, outcome, token))
 
-    def correct(self, number: int, outcome: float, reason: str, token: int) -> Future[Query]:
+    def correct(
+        self, number: int, outcome: float, reason: str, token: int, *, revision: int | None = None
+    ) -> Future[Query]:
         """Replace a value that was entered wrongly.
 
+        Args:
+            number: Of the query.
+            outcome: The right value; the same one again changes nothing.
+            reason: Why.
+            token: Whose it is.
+            revision: Which value was seen and is to be replaced; None: whichever is there.
+
         Raises (through the future):
-            ServiceError: ``no_query``; ``not_measured``; ``told`` if its answer is noised and was read:
-                a second answer with the same noise would give the first one away.
+            ServiceError: ``no_query``; ``not_measured``; ``revised`` if somebody else corrected it
+                meanwhile; ``told`` if its answer is noised and was read: a second answer with the same
+                noise would give the first one away.
         """
         return self._submit(
-            lambda connection: self._changes.correct(connection, number, outcome, reason, token)
+            lambda connection: self._changes.correct(
+                connection, number, outcome, reason, token, revision=revision
+            )
         )
 
     def withdraw(self, number: int, reason: str, token: int) -> Future[Query]:
         """Say that a record will not be measured; that gives its measurement back to the budget.
 
         Raises (through the future):
-            ServiceError: ``no_query``; ``measured``.
+            ServiceError: ``no_query``; ``measured``; ``measuring`` while a program works on it.
         """
         return self._submit(lambda connection: self._changes.withdraw(connection, number, reason, token))
 
@@ -215,7 +229,10 @@ class Store:
         return future
 
     def _announce(self, done: Future, changed: Callable[[Any], Query | None]) -> None:
-        if done.exception() is None and (query := changed(done.result())) is not None:
+        if done.cancelled() or done.exception() is not None:
+            return
+        query = changed(done.result())
+        if query is not None:
             for listener in self._listeners:
                 listener(query)
 

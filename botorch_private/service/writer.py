@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import sqlite3
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 from botorch_private.service.query import StorageError
 
 T = TypeVar("T")
+Submitted = tuple[Callable[[sqlite3.Connection], Any], Future]
 _TOGETHER = 256
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON")
 _log = logging.getLogger(__name__)
@@ -49,21 +51,25 @@ class Writer:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._connection = connect(path)
-        self._queue: queue.SimpleQueue[tuple[Callable[[sqlite3.Connection], Any], Future] | None] = (
-            queue.SimpleQueue()
-        )
+        self._queue: queue.SimpleQueue[Submitted | None] = queue.SimpleQueue()
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Have an operation run inside a transaction."""
         future: Future[T] = Future()
+        if self._closed:
+            future.set_exception(StorageError("nothing was stored, since the server stops"))
+            return future
         self._queue.put((operation, future))
         return future
 
     def close(self) -> None:
         """Finish what was submitted, and stop."""
+        self._closed = True
         self._queue.put(None)
         self._thread.join()
         self._connection.close()
@@ -83,11 +89,13 @@ class Writer:
                     last = True
                     break
                 group.append(following)
+            # From here on nobody can cancel: what is on the disk is told.
+            group = [each for each in group if each[1].set_running_or_notify_cancel()]
             self._commit(group)
             if last:
                 return
 
-    def _commit(self, group: list[tuple[Callable[[sqlite3.Connection], Any], Future]]) -> None:
+    def _commit(self, group: list[Submitted]) -> None:
         """Run a group in one transaction; an operation that fails is undone alone."""
         settled: list[tuple[Future, Any, BaseException | None]] = []
         try:
@@ -96,21 +104,40 @@ class Writer:
                 self._connection.execute("SAVEPOINT operation")
                 try:
                     settled.append((future, operation(self._connection), None))
-                except sqlite3.OperationalError:
+                except sqlite3.IntegrityError as error:
+                    self._undo(settled, future, error)
+                except sqlite3.DatabaseError:
                     raise  # the storage itself: no operation of the group can be trusted
                 except Exception as error:
-                    self._connection.execute("ROLLBACK TO operation")
-                    settled.append((future, None, error))
+                    self._undo(settled, future, error)
                 self._connection.execute("RELEASE operation")
             self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            _log.error("nothing was stored: %s", error)
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            failure = StorageError(f"nothing was stored, since the curator's disk says: {error}")
+        except Exception as error:
+            _log.error("nothing was stored: %s", type(error).__name__)
+            self._start_again()
+            failure = StorageError("nothing was stored, since the curator's disk refused it")
             settled = [(future, None, failure) for _, future in group]
         for future, result, error in settled:
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
+            try:
+                if error is None:
+                    future.set_result(result)
+                else:
+                    future.set_exception(error)
+            except Exception as problem:  # whoever waits for another one must still be told
+                _log.error("a result could not be told: %s", type(problem).__name__)
+
+    def _undo(
+        self, settled: list[tuple[Future, Any, BaseException | None]], future: Future, error: Exception
+    ) -> None:
+        self._connection.execute("ROLLBACK TO operation")
+        settled.append((future, None, error))
+
+    def _start_again(self) -> None:
+        """Leave the transaction, by another connection where this one cannot."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error, ValueError):
+                self._connection.close()
+                self._connection = connect(self._path)

@@ -215,7 +215,7 @@ def test_a_full_disk_is_told_and_nothing_is_stored(serve):
     together.set()
     slow.result()
     for future in (innocent, guilty):  # they shared a transaction
-        with pytest.raises(StorageError, match="nothing was stored, since the curator's disk says"):
+        with pytest.raises(StorageError, match="nothing was stored, since the curator's disk"):
             future.result()
     assert store.queries() == before
     assert store.ask("key-00002", 4, 1).result().new  # and the next one works
@@ -258,6 +258,74 @@ def test_a_program_takes_the_oldest_question_and_staff_may_retry(serve):
     assert {query.state for query in store.queries()} == {"failed"}
     # Staff may still enter a value by hand.
     assert store.measure(numbers[0], 1.0, 2).result().reason is None
+
+
+def test_while_a_program_measures_people_wait(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    store.begin().result()
+    with refused("measuring"):
+        store.withdraw(number, "too early", 2).result()
+    with refused("measuring"):
+        store.measure(number, 1.0, 2).result()
+    assert store.measure(number, 3.25, None).result().outcome == 3.25
+
+
+def test_a_correction_of_what_was_corrected_meanwhile_is_refused(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    store.measure(number, 1.0, 2).result()
+    store.correct(number, 2.0, "typo", 2, revision=0).result()
+    with refused("revised"):
+        store.correct(number, 3.0, "typo", 2, revision=0).result()
+    assert store.correct(number, 2.0, "lost reply", 2, revision=0).result().revision == 1
+    assert store.query(number).outcome == 2.0
+
+
+def test_a_question_has_so_many_keys_and_no_more(serve):
+    store = serve().store
+    for i in range(100):
+        store.ask(f"key-of-{i:04d}", 3, 1).result()
+    with refused("too_many_keys"):
+        store.ask("key-of-9999", 3, 1).result()
+    assert not store.ask("key-of-0000", 3, 1).result().new
+    assert not store.ask("key-of-9999", 3, 2).result().new  # somebody else's
+    assert store.ask("key-of-9999", 4, 1).result().new
+
+
+def test_who_stops_waiting_does_not_stop_the_writer(serve):
+    store = serve().store
+    begun, go = threading.Event(), threading.Event()
+    slow = store._writer.submit(lambda _: begun.set() or go.wait(5))
+    begun.wait(5)
+    waiting = store.ask("key-00001", 3, 1)
+    assert waiting.cancel()  # before its turn: it is not stored
+    store.listen(lambda query: 1 / 0)  # nor does who fails when told
+    go.set()
+    slow.result()
+    assert not slow.cancel()
+    assert store.ask("key-00002", 4, 1).result(timeout=10).new
+    assert [query.row for query in store.queries()] == [4]
+
+
+def test_a_rollback_that_fails_is_survived(serve):
+    store = serve().store
+
+    def broken(connection):
+        connection.execute("COMMIT")  # the transaction is gone under the writer
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with pytest.raises(StorageError):
+        store._writer.submit(broken).result(timeout=10)
+    assert store.ask("key-00002", 4, 1).result(timeout=10).new
+
+
+def test_what_comes_after_the_end_is_refused(serve):
+    service = serve()
+    store = service.folder.open()
+    store.close()
+    with pytest.raises(StorageError, match="the server stops"):
+        store._writer.submit(lambda _: 1).result(timeout=10)
 
 
 def test_queries_are_listed_in_order_and_by_pages(serve):

@@ -19,6 +19,11 @@ from botorch_private.service.query import MEASURED, WITHDRAWN, Query, ServiceErr
 from botorch_private.service.store import Store
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
+_REVISED = ConsoleError(
+    409,
+    "Somebody else corrected this value meanwhile",
+    "Nothing of yours was stored. Look at it under Measured, where what you typed is kept.",
+)
 _TOLD = ConsoleError(
     409,
     "It is too late for a correction",
@@ -84,22 +89,23 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
     new = read_value(draft.value)
     if new != query.outcome and form.get("revision") != str(query.revision):
         session.keep("correction", number, draft)
-        raise ConsoleError(
-            409,
-            "Somebody else corrected this value meanwhile",
-            "Nothing of yours was stored. Look at it under Measured, where what you typed is kept.",
-        )
+        raise _REVISED
     if not is_confirmed(store, new, form):
         return confirm_page(request, session, query, draft, corrects=True, missed=True)
     try:
         reason = read_reason(draft.reason)
-        await asyncio.wrap_future(store.correct(number, new, reason, session.token))
+        await asyncio.wrap_future(
+            store.correct(number, new, reason, session.token, revision=query.revision)
+        )
     except StorageError as error:
         text = storage_words(error)
         return confirm_page(request, session, query, draft, corrects=True, failure=text)
     except ServiceError as error:
         if error.code == "told":
             raise _TOLD from None
+        if error.code == "revised":
+            session.keep("correction", number, draft)
+            raise _REVISED from None
         raise
     session.drop("correction", number)
     return go_to(f"/console/measured/{number}?done=1")
