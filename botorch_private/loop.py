@@ -11,7 +11,7 @@ from botorch_private import _validate
 from botorch_private.history import History
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.observation import Observation, WithdrawnError
-from botorch_private.open_questions import OpenCurator, keep_open
+from botorch_private.open_questions import OpenCurator, keep_open, rows_left
 
 _QUIET_SECONDS = 2.0
 
@@ -54,7 +54,7 @@ def run(
 
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
-            is measured then.
+            is measured then. Also if the curator withdraws so many rows that none is left.
 
     Example:
         >>> history = run(curator, Modeler(curator.release), rounds=6)
@@ -78,6 +78,7 @@ def run(
             keep_open(curator, modeler, rounds, pending=pending, changed=show, waiting=bar.refresh)
             return modeler.history
         while len(modeler.history) < before + rounds:
+            rows_left(modeler)
             index = modeler.ask()
             try:
                 modeler.tell(index, curator.query(index).value)
@@ -96,7 +97,7 @@ def _check(curator: Oracle, modeler: Modeler, rounds: int, pending: int | None) 
     release = getattr(curator, "release", modeler.release)
     if release is not modeler.release and release.identity != modeler.release.identity:
         raise ValueError("modeler must work on the curator's current release, got another one")
-    unmeasured = len(modeler.release.candidates) - len(modeler.history)
+    unmeasured = len(modeler.release.candidates) - len(modeler.history) - len(modeler.skipped)
     if rounds > unmeasured:
         raise ValueError(f"rounds must be at most the {unmeasured} rows not measured yet, got {rounds}")
     if pending is not None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol, runtime_checkable
 
 from botorch_private import _validate
 from botorch_private.modeler.modeler import Modeler
+from botorch_private.modeler.transport import RemoteError
 from botorch_private.observation import Observation
 
 _SLICE = 25.0  # seconds of waiting after which somebody who watches sees a sign of life
+_log = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -69,45 +72,95 @@ def keep_open(
         waiting: Called between two looks at what is answered.
 
     Raises:
-        ValueError: If the curator's budget is smaller than ``rounds``; nothing new is asked then.
+        ValueError: If the curator's budget is smaller than ``rounds``; answers so far are told, and
+            nothing new is asked then. Also if the curator withdraws so many rows that none is left.
+        RemoteError: If other modelers spend the budget meanwhile; first all that is open is waited for
+            and told. Rows that were refused are no longer pending.
     """
     _validate.count(pending=pending)
     _validate.count(minimum=0, rounds=rounds)
     target = len(modeler.history) + rounds
     curator.remember(modeler.history)
-    for row in modeler.pending:
-        curator.submit(row)
-    _refuse_more_than_the_budget(curator, rounds)
-    wait = 0.0
+    refusal = _send(curator, modeler, modeler.pending, changed)
+    if _hear(curator, modeler, 0.0, changed):
+        refusal = None
+    if refusal is None:
+        _refuse_more_than_the_budget(curator, rounds, target - len(modeler.history))
     while True:
-        # All that is answered is told before the next choice, also after a restart: it is the same then.
-        answers = curator.poll(wait)
-        for index, value in answers:
-            modeler.tell(index, value, correct=True)
-        gone = [row for row in modeler.pending if row in curator.withdrawn]
-        for row in gone:
-            modeler.skip(row)
-        if answers or gone:
-            changed()
         missing = target - len(modeler.history)
         if missing <= 0:
             return
-        left = len(modeler.release.candidates) - len(modeler.history) - len(modeler.skipped)
-        asked = modeler.ask(max(1, min(pending, missing, left)))
-        new = [row for row in asked if row not in curator.pending]
-        if new:
-            changed()
-            for row in new:
-                curator.submit(row)
+        if refusal is not None and not curator.pending:
+            raise refusal
+        new = []
+        if refusal is None:
+            asked = modeler.ask(max(1, min(pending, missing, rows_left(modeler))))
+            new = [row for row in asked if row not in curator.pending]
+            if new:
+                changed()
+                refusal = _send(curator, modeler, new, changed)
         waiting()
-        wait = 0.0 if new else _SLICE
+        # All that is answered is told before the next choice, also after a restart: it is the same then.
+        if _hear(curator, modeler, 0.0 if new else _SLICE, changed):
+            refusal = None  # a row that is withdrawn gives its measurement back
 
 
-def _refuse_more_than_the_budget(curator: OpenCurator, rounds: int) -> None:
-    left = curator.queries_left
-    # Open questions are counted as spent already.
-    if left is not None and rounds > left + len(curator.pending):
+def rows_left(modeler: Modeler) -> int:
+    """How many rows may still be measured.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    rows, skipped = len(modeler.release.candidates), len(modeler.skipped)
+    left = rows - len(modeler.history) - skipped
+    if left == 0:
         raise ValueError(
-            f"rounds must be at most the curator's {left} queries left and {len(curator.pending)} that "
-            f"are open, got {rounds}"
+            f"rounds cannot be reached: the curator withdrew {skipped} of the {rows} rows, and the "
+            f"other {rows - skipped} are measured"
+        )
+    return left
+
+
+def _send(
+    curator: OpenCurator, modeler: Modeler, rows: list[int], changed: Callable[[], None]
+) -> RemoteError | None:
+    """Ask for rows. Those that the budget does not allow for are forgotten; returns why."""
+    refusal, forgotten = None, []
+    for row in rows:
+        try:
+            curator.submit(row)
+        except RemoteError as error:
+            if error.code != "budget_spent":
+                raise
+            refusal = error
+            forgotten.append(row)
+    if forgotten:
+        modeler._pending = [row for row in modeler._pending if row not in forgotten]
+        changed()
+        if curator.pending:
+            _log.warning("%s; waiting for the %s that are open", refusal, len(curator.pending))
+    return refusal
+
+
+def _hear(curator: OpenCurator, modeler: Modeler, wait: float, changed: Callable[[], None]) -> bool:
+    """Tell all that is answered; returns whether rows were withdrawn."""
+    answers = curator.poll(wait)
+    for index, value in answers:
+        modeler.tell(index, value, correct=True)
+    gone = [row for row in modeler.pending if row in curator.withdrawn]
+    for row in gone:
+        modeler.skip(row)
+    if answers or gone:
+        changed()
+    return bool(gone)
+
+
+def _refuse_more_than_the_budget(curator: OpenCurator, rounds: int, missing: int) -> None:
+    left, waiting = curator.queries_left, len(curator.pending)
+    # Open questions are counted as spent already.
+    if left is not None and missing > left + waiting:
+        answered = f", {rounds - missing} of which were answered just now" if missing < rounds else ""
+        raise ValueError(
+            f"rounds must be at most the curator's {left} queries left and {waiting} that are open, got "
+            f"{rounds}{answered}"
         )

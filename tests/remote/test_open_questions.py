@@ -5,7 +5,7 @@ import threading
 import pytest
 from remote_server import make_curator, make_modeler
 
-from botorch_private import Modeler, Observation, RemoteCurator, run
+from botorch_private import Modeler, Observation, RemoteCurator, RemoteError, WithdrawnError, run
 from botorch_private.open_questions import keep_open
 
 
@@ -15,10 +15,12 @@ class Desk:
     def __init__(self, order=lambda rows: rows, queries_left=None):
         self.pending, self.withdrawn, self.queries_left = [], [], queries_left
         self.most, self.order, self.asked = 0, order, []
-        self.corrections = []
+        self.corrections, self.refused = [], set()
 
     def submit(self, index):
         if index not in self.pending:
+            if index in self.refused:
+                raise RemoteError("budget_spent", "all is spent")
             self.pending.append(index)
             self.asked.append(index)
         self.most = max(self.most, len(self.pending))
@@ -96,6 +98,103 @@ def test_the_last_rows_of_a_table_are_asked_one_by_one(release):
     desk, modeler = Desk(), Modeler(release, history=known)
     run(desk, modeler, 2, pending=5)
     assert sorted(modeler.history.indices) == list(range(40))
+
+
+@pytest.mark.parametrize("refused", [[1], [1, 2], [0, 2]])
+def test_pending_rows_that_the_budget_refuses_do_not_hide_the_answers_of_others(release, refused):
+    desk, modeler = Desk(), make_modeler(release)
+    rows = modeler.ask(3)
+    desk.refused = {rows[turn] for turn in refused}
+    states = []
+    with pytest.raises(RemoteError, match="all is spent"):
+        keep_open(desk, modeler, 3, pending=3, changed=lambda: states.append(modeler.pending))
+    assert modeler.history.indices == [row for row in rows if row not in desk.refused]
+    assert modeler.pending == states[-1] == []
+    assert modeler.skipped == []
+    assert states[0] == modeler.history.indices  # forgotten before anything is waited for
+
+
+def test_a_budget_that_is_spent_meanwhile_ends_the_search_when_all_that_is_open_is_told(release):
+    desk, modeler = Desk(), make_modeler(release)
+    rows = make_modeler(release).ask(3)
+    desk.refused = set(range(40)) - set(rows)
+    states = []
+    with pytest.raises(RemoteError, match="all is spent"):
+        keep_open(desk, modeler, 5, pending=2, changed=lambda: states.append(modeler.pending))
+    assert modeler.history.indices == rows
+    assert modeler.pending == states[-1] == []
+
+
+def test_a_withdrawal_gives_its_measurement_back_to_a_spent_budget(release):
+    desk, modeler = Desk(), make_modeler(release)
+    first, second = modeler.ask(2)
+    desk.refused = {second}
+
+    class Withdrawn(list):
+        def append(self, row):
+            super().append(row)
+            desk.refused = set()
+
+    desk.withdrawn = Withdrawn()
+    poll = desk.poll
+
+    def withdraw(wait=0.0):
+        if wait and first in desk.pending:
+            desk.withdrawn.append(first)
+        return poll(wait)
+
+    desk.poll = withdraw
+    keep_open(desk, modeler, 2, pending=2)
+    assert len(modeler.history) == 2
+    assert modeler.skipped == [first]
+
+
+@pytest.mark.parametrize("pending", [1, 2, None])
+def test_when_all_rows_are_withdrawn_it_is_said_so(release, pending):
+    class Desk38(Desk):
+        def query(self, index):
+            if index in self.withdrawn:
+                raise WithdrawnError(index)
+            return Observation(index, float(index))
+
+    desk, modeler = Desk38(), Modeler(release, history=[(row, float(row)) for row in range(37)])
+    desk.withdrawn = [38, 39]
+    message = (
+        "rounds cannot be reached: the curator withdrew 2 of the 40 rows, and the other 38 are meas"
+    )
+    with pytest.raises(ValueError, match=message):
+        run(desk, modeler, 3, pending=pending)
+    assert modeler.history.indices[-1] == 37
+    with pytest.raises(ValueError, match="rounds must be at most the 0 rows not measured yet, got 1"):
+        run(desk, modeler, 1, pending=pending)
+
+
+def test_a_pending_row_that_was_withdrawn_is_not_counted_as_open(release):
+    desk, modeler = Desk(queries_left=2), make_modeler(release)
+    rows = modeler.ask(2)
+    desk.withdrawn = rows[:1]
+    with pytest.raises(ValueError, match="2 queries left and 1 that are open, got 4"):
+        run(desk, modeler, 4, pending=2)
+    assert modeler.skipped == rows[:1]
+    assert desk.asked == rows
+
+
+def test_what_was_answered_meanwhile_is_told_before_a_budget_is_refused(serve):
+    server = serve(known=False, max_queries=3)
+    with RemoteCurator(server.url, server.token) as curator:
+        rows = make_modeler(curator.release).ask(3)
+        for row in rows:
+            curator.submit(row)
+        server.measure(1, 1.0)
+        server.withdraw(2)
+    with RemoteCurator(server.url, server.token) as curator:
+        modeler = make_modeler(curator.release, pending=rows)
+        message = "1 queries left and 1 that are open, got 4, 1 of which were answered just now"
+        with pytest.raises(ValueError, match=message):
+            run(curator, modeler, 4, pending=3)
+        assert list(modeler.history) == [(rows[0], 1.0)]
+        assert modeler.skipped == [rows[1]]
+        assert modeler.pending == [rows[2]]
 
 
 def test_a_curator_in_this_process_answers_at_once():

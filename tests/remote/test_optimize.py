@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from remote_server import make_modeler
 
-from botorch_private import cli, run
-from botorch_private.optimize.state import RunState
+from botorch_private import RemoteCurator, cli, run
+from botorch_private.optimize.state import RunState, Settings
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -206,6 +206,30 @@ def test_a_spent_budget_is_said_before_anything_is_asked(serve, arguments, capsy
     assert "rounds must be at most the curator's 3 queries left" in capsys.readouterr().err
     assert server.questions() == []
     assert cli.main(["optimize", *arguments(server, "--rounds", "3")]) == 0
+
+
+def test_paid_answers_are_fetched_though_another_modeler_spent_the_budget(
+    serve, arguments, tmp_path, capsys
+):
+    server = serve(known=False, max_queries=2)
+    path = tmp_path / "run.json"
+    with RemoteCurator(server.url, server.token) as other:
+        modeler = make_modeler(other.release)
+        first, unsent = modeler.ask(2)
+        RunState.of(modeler, Settings(seed=5, n_initial=3)).save(path)
+        other.submit(first)
+        other.submit(next(row for row in range(40) if row not in (first, unsent)))
+    server.measure(1, 1.0)
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "3", "--pending", "2")])
+    assert "all max_queries=2 measurements are spent" in capsys.readouterr().err
+    state = RunState.load(path)
+    assert (state.history, state.pending, state.skipped) == ([(first, 1.0)], [], [])
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "3")])
+    assert "0 queries left and 0 that are open, got 2" in capsys.readouterr().err
+    assert cli.main(["optimize", *arguments(server, "--rounds", "1")]) == 0
+    assert f"Best of 1: row {first}, 1." in capsys.readouterr().out
 
 
 def test_two_commands_do_not_share_a_state(serve, optimizer, arguments, capsys):
