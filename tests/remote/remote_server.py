@@ -8,7 +8,14 @@ import threading
 import httpx2
 import torch
 
-from botorch_private import Curator, Modeler, NoisyProjection, OutcomeMechanism, PublicScaling
+from botorch_private import (
+    Curator,
+    Modeler,
+    NoisyProjection,
+    Observation,
+    OutcomeMechanism,
+    PublicScaling,
+)
 from botorch_private.service.make_folder import make_folder
 
 N = 40
@@ -20,6 +27,18 @@ SERVE = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli", "curator",
 def make_modeler(release, seed=5, **options):
     generator = torch.Generator().manual_seed(seed)
     return Modeler(release, n_initial=3, generator=generator, **options)
+
+
+class Here:
+    """Answers in this process what the curator would, had it not been handed over to its server."""
+
+    queries_left = None
+
+    def __init__(self, curator):
+        self.release, self.outcomes = curator.release, OUTCOMES[curator.permutation]
+
+    def query(self, index):
+        return Observation(index, float(self.outcomes[index]))
 
 
 class Server:

@@ -9,7 +9,7 @@ import time
 
 import httpx2
 import pytest
-from remote_server import N, Server, make_modeler
+from remote_server import Here, N, Server, make_modeler
 
 from botorch_private import Observation, Release, RemoteCurator, RemoteError, WithdrawnError, run
 
@@ -30,7 +30,7 @@ class LosesReplies(httpx2.HTTPTransport):
 
 def test_over_http_and_in_one_process_the_picks_are_the_same(serve):
     server = serve()
-    here = run(server.curator, make_modeler(server.curator.release), 8)
+    here = run(Here(server.curator), make_modeler(server.curator.release), 8)
     with RemoteCurator(server.url, server.token) as curator:
         assert curator.release.identity == server.curator.release.identity
         assert curator.release is curator.release
@@ -58,7 +58,7 @@ def test_a_question_whose_reply_was_lost_is_the_same_question(serve):
 
 def test_a_run_goes_on_when_the_server_is_killed_and_comes_back(serve):
     server = serve()
-    here = run(server.curator, make_modeler(server.curator.release), 8)
+    here = run(Here(server.curator), make_modeler(server.curator.release), 8)
     with RemoteCurator(server.url, server.token) as curator:
         modeler = make_modeler(curator.release)
         for rounds in (2, 3, 3):

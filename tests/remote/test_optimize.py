@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from remote_server import make_modeler
+from remote_server import Here, make_modeler
 
 from botorch_private import RemoteCurator, cli, run
 from botorch_private.optimize.state import RunState, Settings
@@ -71,7 +71,7 @@ def wait_until(condition, seconds=30):
 
 
 def undisturbed(server, rounds):
-    return list(run(server.curator, make_modeler(server.curator.release), rounds))
+    return list(run(Here(server.curator), make_modeler(server.curator.release), rounds))
 
 
 @pytest.mark.parametrize("pending", [1, 3])
