@@ -1,4 +1,4 @@
-"""Waiting: requests that stay open until a query changes."""
+"""Waiting: requests that stay open until a query is settled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from botorch_private.service.query import PENDING, Query
 
 
 class Waiting:
-    """Wakes requests when a query that they wait for has changed; works in one event loop."""
+    """Wakes requests when a query that they wait for is settled; works in one event loop."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -18,17 +18,22 @@ class Waiting:
         self._closed = False
 
     def changed(self, query: Query) -> None:
-        """Tell of a change, from any thread."""
+        """Tell of a change, from any thread.
+
+        An answer that came early would tell a modeler that a program has begun or failed.
+        """
+        if query.public_state == PENDING:
+            return
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, query.id)
 
     async def wait(self, number: int, seconds: float, look: Callable[[], Query]) -> None:
-        """Return when the query is settled or changes, the time is over, or the server stops.
+        """Return when the query is settled, the time is over, or the server stops.
 
         Args:
             number: Of the query.
             seconds: At most.
-            look: Reads the query again, since it may have changed before anybody listened.
+            look: Reads the query again, since it may have been settled before anybody listened.
         """
         self._loop = asyncio.get_running_loop()
         if self._closed:
