@@ -33,8 +33,9 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
 
 
 @router.post("/{number}/check")
-async def check(number: Number, session: SessionOf, form: FormOf) -> Response:
+async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Keep a typed value, and have it confirmed if it is one."""
+    request.app.state.store.query(number)  # refuses a question that is none
     text = form.get("value", "")
     session.keep("value", number, Draft(text))
     ending = "" if problem_of(read_value, text) else "/confirm"
@@ -57,6 +58,7 @@ async def confirm(number: Number, request: Request, session: SessionOf) -> Respo
 async def measure(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Store a confirmed value. The same one again changes nothing."""
     store: Store = request.app.state.store
+    store.query(number)
     draft = Draft(form.get("value", ""))
     session.keep("value", number, draft)
     if problem_of(read_value, draft.value):
@@ -91,6 +93,7 @@ async def refusal(number: Number, request: Request, session: SessionOf) -> Respo
 async def refuse(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Store that a record will not be measured, and why."""
     store: Store = request.app.state.store
+    store.query(number)
     session.keep("refusal", number, Draft(reason=form.get("reason", "")))
     if problem_of(read_reason, form.get("reason", "")):
         return go_to(f"/console/questions/{number}/refusal")

@@ -13,9 +13,10 @@ from botorch_private.service.store import Store
 from botorch_private.service.tokens import Token
 
 IDLE_SECONDS = 8 * 3600.0
+LONGEST_SECONDS = 24 * 3600.0
 _BYTES = 32  # 256 bits
 _MOST_SESSIONS = 1000
-_MOST_DRAFTS = 200
+_MOST_DRAFTS = 20
 
 
 class Draft(NamedTuple):
@@ -33,12 +34,15 @@ class Session:
         token: Number of the staff token that opened it.
         name: Whose that is.
         csrf: Must come back with every form.
+        seen: When it was used last.
+        began: When it began; it ends `LONGEST_SECONDS` later, used or not.
     """
 
     token: int
     name: str
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
     seen: float = 0.0
+    began: float = 0.0
     _drafts: dict[tuple[str, int], Draft] = field(default_factory=dict, repr=False)
 
     def draft(self, kind: str, number: int) -> Draft | None:
@@ -72,7 +76,8 @@ class Sessions:
     def begin(self, token: Token) -> str:
         """Begin a session; returns what its cookie says."""
         text = secrets.token_urlsafe(_BYTES)
-        self._sessions[_hash(text)] = Session(token.id, token.name, seen=self._now())
+        now = self._now()
+        self._sessions[_hash(text)] = Session(token.id, token.name, seen=now, began=now)
         if len(self._sessions) > _MOST_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].seen)]
         return text
@@ -83,7 +88,8 @@ class Sessions:
         if text is None or session is None:
             return None
         now = self._now()
-        if now - session.seen > IDLE_SECONDS or not self._is_valid(session.token):
+        is_over = now - session.seen > IDLE_SECONDS or now - session.began > LONGEST_SECONDS
+        if is_over or not self._is_valid(session.token):
             self.end(text)
             return None
         session.seen = now
