@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from botorch_private.service.limits import RateLimit
+from botorch_private.service.limits import RateLimit, group_of
 from botorch_private.service.query import ServiceError
 from botorch_private.service.store import Store
 from botorch_private.service.tokens import Token
@@ -53,7 +53,7 @@ class Access:
         if text and len(text) <= _LONGEST_TOKEN:
             token = self._store.tokens.find(text)
         if token is None:
-            if seconds := self._failures.wait(address):
+            if seconds := self._failures.wait(group_of(address)):
                 raise TooOftenError(seconds)
             raise ServiceError("no_token", "a valid token is needed: Authorization: Bearer <token>")
         if seconds := self._rate.wait(token.id):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -24,7 +25,12 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
         folder: Where the release lies.
         store: Its open database; closing it is the caller's.
         rate: Requests a second that one token may make.
+
+    Raises:
+        ValueError: If ``rate`` is no finite number > 0.
     """
+    if not (math.isfinite(rate) and rate > 0):
+        raise ValueError(f"rate must be a finite number > 0, got {rate}")
     waiting = Waiting()
     store.listen(waiting.changed)
 
@@ -49,5 +55,6 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
     app.include_router(staff_api.router)
     console.install(app)
     app.add_middleware(BodyLimit)
-    app.add_middleware(StrictHeaders)
+    app.add_middleware(errors.Unexpected)
+    app.add_middleware(StrictHeaders)  # the last one is the outermost
     return app

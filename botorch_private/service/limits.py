@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 16 * 1024
 TOO_LARGE = f"a body must have at most {LARGEST_BODY} bytes"
 _MOST_VISITORS = 10_000
+_SWEEP_SECONDS = 1.0
+_LONGEST_ADDRESS = 64
+_LONGEST_LENGTH = 20
+
+
+def group_of(address: str) -> str:
+    """Whom an address stands for: an IPv6 network of /64 is one customer's, who has all of it."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:_LONGEST_ADDRESS]
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(IPv6Network((int(found) >> 64 << 64, 64)))
 
 
 class RateLimit:
@@ -27,7 +45,8 @@ class RateLimit:
     def __init__(self, rate: float, burst: float, now: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst = rate, burst
         self._now = now
-        self._buckets: dict[object, tuple[float, float]] = {}
+        self._buckets: OrderedDict[object, tuple[float, float]] = OrderedDict()
+        self._swept = -math.inf
 
     def wait(self, visitor: object, cost: float = 1.0) -> float:
         """Seconds until this visitor may ask; 0: now, and the request is counted."""
@@ -42,13 +61,20 @@ class RateLimit:
 
     def _remember(self, visitor: object, left: float, now: float) -> None:
         if len(self._buckets) >= _MOST_VISITORS and visitor not in self._buckets:
-            full = self.burst - 1e-9
-            self._buckets = {
-                each: bucket
-                for each, bucket in self._buckets.items()
-                if bucket[0] + (now - bucket[1]) * self.rate < full
-            }
+            self._make_room(now)
         self._buckets[visitor] = (left, now)
+        self._buckets.move_to_end(visitor)
+
+    def _make_room(self, now: float) -> None:
+        """Forget who is owed nothing, at most once a second; else who was seen longest ago."""
+        if now - self._swept >= _SWEEP_SECONDS:
+            self._swept = now
+            full = self.burst - 1e-9
+            for each, (left, since) in list(self._buckets.items()):
+                if left + (now - since) * self.rate >= full:
+                    del self._buckets[each]
+        while len(self._buckets) >= _MOST_VISITORS:
+            self._buckets.popitem(last=False)
 
 
 _HEADERS = {
@@ -94,14 +120,18 @@ class BodyLimit:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 413."""
+        """Pass a request on.
+
+        Raises:
+            HTTPException: 413, for whoever stands outside of this.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         declared = Headers(scope=scope).get("content-length", "0")
-        if not declared.isdigit() or int(declared) > LARGEST_BODY:
-            await _too_large(scope, receive, send)
-            return
+        is_number = declared.isascii() and declared.isdigit() and len(declared) < _LONGEST_LENGTH
+        if not is_number or int(declared) > LARGEST_BODY:
+            raise HTTPException(413)
         read = 0
 
         async def counted() -> Message:
@@ -113,7 +143,3 @@ class BodyLimit:
             return message
 
         await self._app(scope, counted, send)
-
-
-async def _too_large(scope: Scope, receive: Receive, send: Send) -> None:
-    await JSONResponse({"error": {"code": "http", "message": TOO_LARGE}}, 413)(scope, receive, send)

@@ -211,7 +211,8 @@ def test_a_full_disk_loses_nothing_that_was_typed(service, monkeypatch, action):
         page = browser.send(f"/console/questions/1/{action}", reason="typed at length")
     assert page.status == 503
     assert "Nothing was stored" in page.text
-    assert "database or disk is full" in page.text
+    assert "since the curator's disk is full, broken or closed" in page.text
+    assert "database or disk" not in page.text
     assert {"3.25", "typed at length"} & set(page.forms[f"/console/questions/1/{action}"].values())
     assert service.store.query(1).state == "pending"
     browser.send(f"/console/questions/1/{action}")

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from botorch_private.service.console import entering, login, measured, progress, queue
 from botorch_private.service.console.guard import ConsoleRoute
-from botorch_private.service.console.pages import ConsoleError, style_sheet
+from botorch_private.service.console.pages import ConsoleError, refusal_page, style_sheet
 from botorch_private.service.console.sessions import Sessions
 
 _rest = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
@@ -27,6 +27,7 @@ async def _nothing(rest: str) -> Response:
 def install(app: FastAPI) -> None:
     """Add the console to an application that has its store in ``app.state``."""
     app.state.sessions = Sessions(app.state.store)
+    app.state.refusal_page = refusal_page
     for part in (login, queue, entering, measured, progress):
         app.include_router(part.router)
     app.include_router(_rest)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from botorch_private.service.console.pages import ConsoleError, go_to, message_page
 from botorch_private.service.console.sessions import Session, Sessions
-from botorch_private.service.errors import STATUS
+from botorch_private.service.errors import STATUS, public_message
 from botorch_private.service.query import ServiceError, StorageError
 
 COOKIE = "console_session"
@@ -23,6 +23,11 @@ _MOST_FIELDS = 10
 _FOREIGN = ConsoleError(
     403,
     "This form was not sent by the console",
+    "Nothing was stored. Open the console again and send the form from there.",
+)
+_NO_FORM = ConsoleError(
+    400,
+    "This form cannot be read",
     "Nothing was stored. Open the console again and send the form from there.",
 )
 _NOTHING = ConsoleError(404, "There is nothing at this address", "Go on from the queue.")
@@ -56,21 +61,40 @@ async def read_form(request: Request) -> dict[str, str]:
     """The fields of a form that was not sent from another origin.
 
     Raises:
-        ConsoleError: If it was.
+        ConsoleError: If it was, or is no form.
     """
-    origin = request.headers.get("origin")
-    # The scheme is left out: a proxy that has the certificate may speak plain HTTP to this server.
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if not _is_own(request.headers.get("origin"), request.headers.get("host")):
         raise _FOREIGN
     if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
         raise _FOREIGN
+    if not _is_form(request.headers.get("content-type", "")):
+        raise _NO_FORM
     fields = await request.form(max_fields=_MOST_FIELDS, max_files=0)
     return {name: value for name, value in fields.items() if isinstance(value, str)}
 
 
+def _is_own(origin: str | None, host: str | None) -> bool:
+    if origin is None:
+        return True
+    try:
+        # The scheme is left out: a proxy that has the certificate may speak plain HTTP to this server.
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
+def _is_form(content_type: str) -> bool:
+    """Whether it is what browsers send for the console's forms: no parts, in UTF-8."""
+    kind, *settings = (each.strip().lower() for each in content_type.split(";"))
+    return kind == "application/x-www-form-urlencoded" and all(
+        each in ("", "charset=utf-8", 'charset="utf-8"') for each in settings
+    )
+
+
 async def _checked_form(request: Request, session: SessionOf) -> dict[str, str]:
     form = await read_form(request)
-    if not hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
+    sent = form.get("csrf", "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(sent, session.csrf.encode()):
         raise _FOREIGN
     return form
 
@@ -112,7 +136,8 @@ class ConsoleRoute(APIRoute):
 
 def storage_words(error: StorageError) -> str:
     """What staff can do when the disk refuses."""
+    message = public_message(error)
     return (
-        f"{error.message[:1].upper()}{error.message[1:]}. Have somebody make room on it or repair it, "
+        f"{message[:1].upper()}{message[1:]}. Have somebody make room on it or repair it, "
         f"then send the form again."
     )

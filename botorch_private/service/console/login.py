@@ -73,7 +73,7 @@ async def login(request: Request) -> Response:
         COOKIE,
         sessions.begin(token),
         path="/console",
-        secure=request.url.scheme == "https",
+        secure=request.scope["scheme"] == "https",
         httponly=True,
         samesite="strict",
     )

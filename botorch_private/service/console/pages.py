@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,31 @@ def message_page(request: Request, session: Session | None, error: ConsoleError)
         status=error.status,
         title=error.title,
         message=error.message,
+    )
+
+
+_TITLES = {
+    400: "This form cannot be read",
+    403: "This is not allowed",
+    404: "There is nothing at this address",
+    413: "This form is too large",
+    500: "The server met an error",
+    503: "The server cannot read its disk",
+}
+
+
+def refusal_page(
+    request: Request, status: int, message: str, headers: Mapping[str, str] | None
+) -> Response:
+    """A page for what failed before or beside the console; it reads nothing of the folder."""
+    return page(
+        request,
+        "message.html",
+        None,
+        status=status,
+        headers=dict(headers or {}),
+        title=_TITLES.get(status, "This cannot be done"),
+        message=f"{message[:1].upper()}{message[1:]}.",
     )
 
 
