@@ -13,6 +13,12 @@ from botorch_private.loopback import is_loopback
 from botorch_private.service.app import DEFAULT_RATE, create_app
 from botorch_private.service.folder import Folder
 from botorch_private.service.measuring import Measuring, Program
+from botorch_private.service.protocol import (
+    CONNECTIONS,
+    CONNECTIONS_OF_ADDRESS,
+    LARGEST_HEAD,
+    guarded_protocol,
+)
 
 _log = logging.getLogger("botorch_private.service")
 _BACKLOG = 512
@@ -27,6 +33,8 @@ def serve(
     key: Path | None = None,
     insecure: bool = False,
     rate: float = DEFAULT_RATE,
+    connections: int = CONNECTIONS,
+    connections_of_address: int = CONNECTIONS_OF_ADDRESS,
 ) -> None:
     """Serve a curator's folder until the process is told to stop.
 
@@ -38,6 +46,8 @@ def serve(
         key: Its private key, PEM.
         insecure: Listen without TLS at an address that others can reach.
         rate: Requests a second that one token may make.
+        connections: Connections at once; fewer where the system allows fewer descriptors.
+        connections_of_address: Connections at once from one address; a proxy's are all from one.
 
     Raises:
         ValueError: If the folder, the address or the certificate is unusable; nothing is served then.
@@ -62,6 +72,9 @@ def serve(
             print(f"http{'s' if certificate else ''}://{shown}:{address[1]}", flush=True)
             config = uvicorn.Config(
                 create_app(folder, store, rate=rate),
+                http=guarded_protocol(connections, connections_of_address),
+                ws="none",
+                h11_max_incomplete_event_size=LARGEST_HEAD,
                 ssl_certfile=certificate,
                 ssl_keyfile=key,
                 access_log=False,
