@@ -155,7 +155,7 @@ def _why_not_modules(model: Any) -> str:
         if noise.noise.shape != y.shape:
             return "known noise of each observation"
         noise = likelihood.second_noise_covar
-    if noise is not None and (type(noise) is not HomoskedasticNoise or noise.raw_noise.numel() != 1):
+    if noise is not None and (type(noise) is not HomoskedasticNoise or noise.noise.numel() != 1):
         return f"one noise variance of all observations, got {type(noise).__name__}"
     widths = {kernel.lengthscale.numel(), getattr(kernel, "noise_variance", kernel.lengthscale).numel()}
     if not widths <= {1, X.shape[-1]} or len(X) != len(y):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,7 @@ from botorch_private.service.protocol import (
     LARGEST_HEAD,
     guarded_protocol,
 )
+from botorch_private.service.waiting import Waiting
 
 _log = logging.getLogger("botorch_private.service")
 _BACKLOG = 512
@@ -60,18 +62,21 @@ def serve(
     folder.refuse_strangers()
     with folder.lock(), closing(_listen(host, port)) as listening, closing(folder.open()) as store:
         measuring = None
+        # uvicorn raises the signal again once it has stopped; without this the process would end there.
+        signal.signal(signal.SIGTERM, _end)
         try:
             if ":" in store.facts.objective:
                 facts = store.facts
                 program = Program(facts.objective, facts.time_limit, folder.objective_output)
-                program.start()
                 measuring = Measuring(store, program, folder.records)
+                program.start()
                 measuring.start()
             address = listening.getsockname()
             shown = f"[{address[0]}]" if ":" in address[0] else address[0]
             print(f"http{'s' if certificate else ''}://{shown}:{address[1]}", flush=True)
+            app = create_app(folder, store, rate=rate)
             config = uvicorn.Config(
-                create_app(folder, store, rate=rate),
+                app,
                 http=guarded_protocol(connections, connections_of_address),
                 ws="none",
                 h11_max_incomplete_event_size=LARGEST_HEAD,
@@ -83,10 +88,26 @@ def serve(
                 timeout_graceful_shutdown=3,
                 lifespan="on",
             )
-            uvicorn.Server(config).run(sockets=[listening])
+            _Server(config, app.state.waiting).run(sockets=[listening])
         finally:
             if measuring is not None:
                 measuring.stop()
+
+
+class _Server(uvicorn.Server):
+    """Lets requests that wait for a measurement go before it waits for them to end."""
+
+    def __init__(self, config: uvicorn.Config, waiting: Waiting) -> None:
+        super().__init__(config)
+        self._waiting_requests = waiting
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._waiting_requests.close()
+        await super().shutdown(sockets)
+
+
+def _end(*_: object) -> None:
+    raise SystemExit(0)
 
 
 def _refuse_plain_text(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
