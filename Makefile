@@ -1,5 +1,6 @@
 # make demo       a hospital searches for its costliest stay, with and without privacy
 # make test       the whole test suite, with README, notebooks and a quick reproduction
+# make lowest     a part of the tests on the lowest versions that pyproject.toml promises (torch 2.4 brings 5 GB of CUDA)
 # make lint       formatter, linter, type checker, direction of imports
 # make docs       the site: guide and reference, in site/
 # make reproduce  the paper's tables and figures, and regret against epsilon (an hour and a half)
@@ -20,7 +21,7 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint docs reproduce bench notebooks chromium clean
+.PHONY: demo test lowest lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
@@ -42,6 +43,12 @@ chromium:
 
 notebooks: $(VENV)/.dev
 	SMOKE_TEST=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
+
+# The models, what they are built from, and what touches BoTorch; the services need no old versions.
+lowest: $(VENV)/lowest/.done
+	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -W 'ignore:You are using `torch.load`:FutureWarning' \
+	  tests/acquisition tests/models tests/modeler tests/test_compatibility.py tests/test_host_contract.py \
+	  tests/test_release.py tests/test_transform.py tests/test_transform_botorch.py $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -76,6 +83,11 @@ $(VENV)/.base:
 	  { echo "botorch-private needs Python >= 3.11; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet $(TORCH)
+	touch $@
+
+$(VENV)/lowest/.done: requirements/lowest.txt
+	$(PYTHON) -m venv $(VENV)/lowest
+	$(VENV)/lowest/bin/python -m pip install --quiet -r requirements/lowest.txt
 	touch $@
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(VENV)/.base

@@ -193,7 +193,7 @@ def _serve(options: argparse.Namespace) -> int:
             certificate=options.tls_cert,
             key=options.tls_key,
             insecure=options.insecure_http,
-            rate=options.rate or DEFAULT_RATE,
+            rate=DEFAULT_RATE if options.rate is None else options.rate,
         )
     except (OSError, ValueError, MeasuringError) as error:
         _fail(options, error)
