@@ -1,0 +1,22 @@
+"""`make lowest` installs the versions that pyproject.toml promises, and no higher ones."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_lowest_requirements_are_the_lower_bounds_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pinned = dict(
+        re.findall(r"^(\S+)==(\S+)$", (ROOT / "requirements/lowest.txt").read_text(), re.MULTILINE)
+    )
+    promised = [*project["dependencies"], *project["optional-dependencies"]["frames"]]
+    for requirement in map(Requirement, promised):
+        (bound,) = requirement.specifier
+        assert bound.operator == ">="
+        assert Version(pinned[requirement.name]) == Version(bound.version), requirement.name
