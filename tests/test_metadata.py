@@ -25,8 +25,20 @@ def test_the_citation_has_the_licence_and_the_keywords_of_the_package():
     assert re.findall(r"^  - (.+)$", listed, re.MULTILINE) == PROJECT["keywords"]
 
 
-def test_what_a_source_distribution_carries_exists():
+def test_a_source_distribution_carries_everything():
     lines = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
-    named = [name for kind, *names in lines if kind in {"include", "graft"} for name in names]
-    assert "tests" in named
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    for kind, first, *rest in lines:
+        if kind == "include":
+            assert all((ROOT / name).is_file() for name in [first, *rest])
+            continue
+        files = [path for path in (ROOT / first).rglob("*") if path.is_file() and not made(path)]
+        assert files
+        assert [path for path in files if not any(path.match(pattern) for pattern in rest)] == []
+
+
+def made(path):
+    """Whether a file is what a run leaves behind: see .gitignore."""
+    folders = path.relative_to(ROOT).parts[:-1]
+    return path.name == "runs.jsonl" or any(
+        name == "__pycache__" or (name.startswith(".") and name != ".ci") for name in folders
+    )

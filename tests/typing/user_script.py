@@ -118,6 +118,9 @@ def two_parties(data: Dataset) -> History:
             modeler.tell(index, value)
     best: Observation = modeler.best
     several: list[int] = modeler.ask(q=3)
+    print(scaling.lower[0], scaling.upper[0], scaling.names, scaling.unit, scaling.radius)
+    print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
+    print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)
     print(best.index, best.value, several, modeler.recommend(), modeler.posterior().mean)
     try:
         curator.rerelease()
@@ -125,6 +128,7 @@ def two_parties(data: Dataset) -> History:
     except BudgetError as error:
         print(error)
     left: int | None = curator.queries_left
+    print(curator.ledger.path, curator.ledger.entries, curator.permutation, curator.outcomes)
     print(left, curator.ledger.total, curator.guarantee, modeler.pending)
     history = run(curator, modeler, rounds=15, progress=False)
     regret: float = history.simple_regret(optimum=-6.0)[-1].item()
@@ -143,6 +147,7 @@ def large_pools(release: Release, history: History) -> Tensor:
         index = int(DiscreteUCB(posterior, None, t=t, beta_scale=0.2).select(exclude=asked))
         posterior.append(index, -8.0, noise_variance=0.1)
     posterior.update(model)
+    print(posterior.model, posterior.num_observations, posterior.memory, posterior.resolution)
     denoised: Release = DenoisedRelease.of(release)
     return posterior.mean + posterior.variance.sqrt() * denoised.spread
 
