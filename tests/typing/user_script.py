@@ -3,6 +3,7 @@
 import warnings
 from pathlib import Path
 
+import pandas
 import torch
 from botorch.acquisition import get_acqf_input_constructor
 from botorch.fit import fit_gpytorch_mll  # pyright: ignore[reportUnknownVariableType]
@@ -94,14 +95,14 @@ def outcome_of(record: Tensor) -> float:
 
 def two_parties(data: Dataset) -> History:
     scaling = PublicScaling(data.lower, data.upper, names=data.features)
-    budget = PrivacyGuarantee.budget(epsilon=6.0, delta=1e-5)
+    budget = PrivacyGuarantee.budget(epsilon=12.0, delta=1e-5)
     curator = Curator(
         data.records,
         scaling=scaling,
         mechanism=NoisyProjection(epsilon=3.0, delta=1e-6, projection_dim=2, noise="gaussian"),
         objective=outcome_of,
         outcome_mechanism=OutcomeMechanism(epsilon=5.0, delta=0.0, bound=(-11.0, -6.0)),
-        max_queries=20,
+        max_queries=40,
         ledger=Ledger(budget, path="flats.ledger.json"),
     )
     curator.release.save("release.safetensors")
@@ -122,15 +123,15 @@ def two_parties(data: Dataset) -> History:
     print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
     print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)
     print(best.index, best.value, several, modeler.recommend(), modeler.posterior().mean)
+    history = run(curator, modeler, rounds=15, progress=False)
     try:
         curator.rerelease()
-        curator.add([[9.1, 45.4]], [-8.0])
+        curator.add(data.records[:2])
     except BudgetError as error:
         print(error)
     left: int | None = curator.queries_left
     print(curator.ledger.path, curator.ledger.entries, curator.permutation, curator.outcomes)
     print(left, curator.ledger.total, curator.guarantee, modeler.pending)
-    history = run(curator, modeler, rounds=15, progress=False)
     regret: float = history.simple_regret(optimum=-6.0)[-1].item()
     indices: list[int] = history.indices
     print(regret, indices, history.cumulative_regret(-6.0), history.to_frame().head())
@@ -186,7 +187,7 @@ def guarantees() -> PrivacyGuarantee:
 def declared() -> Curator:
     wards = Category("ward", ("icu", "surgery", "other"))
     encoding = Encoding([Number("age", 18, 100), YesNo("diabetes"), wards])
-    stays = {"age": [41, 87], "diabetes": ["yes", "no"], "ward": ["icu", "other"]}
+    stays = pandas.DataFrame({"age": [41, 87], "diabetes": ["yes", "no"], "ward": ["icu", "other"]})
     print(
         [step.width for step in encoding.steps], load_encoding("ranges.toml"), load_ranges("ranges.toml")
     )
@@ -199,23 +200,30 @@ def audits(release: Release, curator: Curator, scaling: PublicScaling, X: Tensor
     moved = scaled.clone()
     moved[0, 0] += 1.0
     found: AuditResult = empirical_epsilon(mechanism, scaled, moved, trials=10_000)
-    once: AuditResult = one_run_audit(mechanism, scaled, moved)
+    once: AuditResult = one_run_audit(mechanism, scaled, scaled + 1.0)
     print(found.lower_bound, once.refuted, found)
     recovered: Reconstruction = known_sample_attack(release, [0, 1, 2], X[:3], scaling)
     print(recovered.error.mean(), recovered.true_error(X).mean(), guess(release, X).records)
     registered: Reconstruction = registration_attack(release, X, scaling, progress=False)
     order: OrderResult = order_audit(release, X, permutations=99)
-    repeats: RepeatsResult = repeats_audit(curator.query, range(10), times=3)
+    repeats: RepeatsResult = repeats_audit(curator.query, range(3), times=3)
     replayed: Replay = replay(mechanism, scaled, moved)
     print(registered.records, order.found, repeats.problems, replayed.moved <= replayed.allowed)
 
 
 def pages(release: Release) -> None:
     page: Report = report(release)
-    print(page)
+    print(page.secret, page.text())
     print(theorem3_parameters, simple_regret_bound, information_gain, botorch_private.__version__)
 
 
 if __name__ == "__main__":
     flats = property_prices()
     print(drop_in(flats), two_parties(flats))
+    released = Release.load("release.safetensors")
+    print(large_pools(released, History([(0, -8.5), (5, -8.2)])).shape, guarantees(), declared())
+    pages(released)
+    X = flats.records[:60]
+    ranges = PublicScaling(flats.lower, flats.upper)
+    curator = Curator(X, ranges, NoisyProjection(epsilon=3.0), flats.outcomes[:60])
+    audits(curator.release, curator, ranges, X)
