@@ -43,7 +43,7 @@ def test_too_little_noise_for_the_claim_is_not_audited_but_said():
     [
         ({"features": None}, "does not say by which settings"),
         ({"law": None, "mechanism": "Magic"}, "Magic cannot be rebuilt"),
-        ({"epsilon": -1.0}, "cannot be rebuilt"),
+        ({"epsilon": 1e-13}, "cannot be rebuilt"),
     ],
 )
 def test_what_cannot_be_rebuilt_is_said(changes, reason):
