@@ -99,6 +99,14 @@ def _add_init(verbs: Any) -> None:
         help="public range that outcomes are clipped to before the noise",
     )
     init.add_argument(
+        "--shared-outcomes",
+        action="store_true",
+        help=(
+            "outcomes may depend on other records as well (a rank, a difference to a mean): noised "
+            "answers then add up, as many as --budget allows"
+        ),
+    )
+    init.add_argument(
         "--ledger", type=Path, help="ledger of this table, if it is released more than once"
     )
     init.add_argument("--yes", action="store_true", help="do not ask")

@@ -44,6 +44,8 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     n = len(records)
     if options.budget is not None and options.budget > n:
         raise ValueError(f"--budget must be at most the {n} records, got {options.budget}")
+    if options.shared_outcomes and (options.outcome_epsilon is None or options.budget is None):
+        raise ValueError("--shared-outcomes needs --outcome-epsilon and --budget: answers then add up")
     if options.budget is not None and options.budget < 1:
         raise ValueError(f"--budget must be at least 1, got {options.budget}")
     plausible = None if options.plausible is None else tuple(options.plausible)
@@ -59,7 +61,8 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     ledger = None if options.ledger is None else Ledger(path=options.ledger)
     promises = [planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)]
     if outcome_mechanism is not None:
-        promises.append(outcome_mechanism.guarantee())
+        answers = options.budget if options.shared_outcomes else None
+        promises.append(outcome_mechanism.guarantee(answers=answers))
     promised = total(promises)
     print(f"{n} records of {len(encoding.features)} features from {options.table}.\n\n{promised}")
     for step in encoding.steps:
@@ -84,6 +87,7 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
         # Nobody measures in this process: the server asks a person, or its own worker.
         outcomes if outcomes is not None else _nobody,
         outcome_mechanism=outcome_mechanism,
+        shared_outcomes=options.shared_outcomes,
         max_queries=options.budget,
         ledger=ledger,
     )

@@ -218,6 +218,7 @@ def test_init_promises_release_and_answers_together(place):
         ),
         (["--plausible", "5", "1"], "plausible must be a smallest and a larger value"),
         (["--time-limit", "0", "--objective", "lab:total"], "time_limit must be a finite number > 0"),
+        (["--shared-outcomes"], "--shared-outcomes needs --outcome-epsilon and --budget"),
         (["--projection-dim", "1"], "delta must be > 0 for projection_dim=1 < d=2"),
     ],
 )
@@ -237,6 +238,15 @@ def test_a_folder_is_not_made_twice(place):
     )
     assert again.returncode == 1
     assert "there is something at clinic already" in again.stderr
+
+
+def test_shared_outcomes_add_up_over_the_budget(place):
+    noised = ["--outcome-epsilon", "2", "--outcome-range", "0", "10", "--shared-outcomes"]
+    folder = initialize(place, "--budget", "3", *noised)
+    status = curator("status", folder, cwd=place).stdout
+    assert "composition of 1 release and 3 answers: HOLDS" in status
+    assert "epsilon = 9," in status
+    assert "the outcomes of all records may differ" in status
 
 
 @pytest.mark.parametrize("change", [["--plausible", "5", "1"], ["--id", "same"], ["--time-limit", "0"]])
