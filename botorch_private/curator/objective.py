@@ -78,11 +78,7 @@ class Objective:
         if self._measure is None:
             assert self.outcomes is not None
             return float(self.outcomes[record])
-        value = self._measure(features.clone())
-        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
-        if isinstance(single, (str, bytes)):
-            raise TypeError("text is no number")
-        return float(single)
+        return _number(self._measure(features.clone()))
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
@@ -114,14 +110,20 @@ class Objective:
         return _finite(value, row)
 
 
+def _number(value: Any) -> float:
+    """The one number that an objective returned, or whatever error there is."""
+    single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
+    if isinstance(single, (str, bytes)):
+        raise TypeError("text is no number")
+    return float(single)
+
+
 def _finite(value: Any, row: int) -> float:
     """The one number that an objective returned; errors say nothing of what it returned instead."""
     number = None
     try:
-        single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
-        if not isinstance(single, (str, bytes)):
-            number = float(single)
-    except Exception:  # raised again below, without what it says
+        number = _number(value)
+    except Exception:  # refused below, without what it says
         number = None
     if number is None:
         raise ValueError(

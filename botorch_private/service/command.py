@@ -210,11 +210,12 @@ def _serve(options: argparse.Namespace) -> int:
     return 0
 
 
-def _opened(options: argparse.Namespace) -> Any:
+def _opened(options: argparse.Namespace) -> contextlib.closing[Any]:
+    """The folder's database, closed at the end of a ``with``."""
     from botorch_private.service.folder import Folder
 
     try:
-        return Folder(options.folder).open()
+        return contextlib.closing(Folder(options.folder).open())
     except (OSError, ValueError) as error:
         _fail(options, error)
 
@@ -227,20 +228,17 @@ def _token_new(options: argparse.Namespace) -> int:
         expires = None if options.expires is None else expiry(options.expires)
     except ValueError as error:
         _fail(options, ValueError(f"argument --expires: {error}"))
-    store = _opened(options)
-    try:
-        print(store.tokens.make(options.role, options.name or options.role, expires).result())
-    except ServiceError as error:
-        _fail(options, error)
-    finally:
-        store.close()
+    with _opened(options) as store:
+        try:
+            print(store.tokens.make(options.role, options.name or options.role, expires).result())
+        except ServiceError as error:
+            _fail(options, error)
     print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
     return 0
 
 
 def _token_list(options: argparse.Namespace) -> int:
-    store = _opened(options)
-    try:
+    with _opened(options) as store:
         now = store.clock()
         for token in store.tokens.all():
             state = "valid"
@@ -249,28 +247,23 @@ def _token_list(options: argparse.Namespace) -> int:
             elif token.expires:
                 state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
             print(f"{token.id:>4}  {token.role:<8} {state:<20} {token.name}")
-    finally:
-        store.close()
     return 0
 
 
 def _token_revoke(options: argparse.Namespace) -> int:
     from botorch_private.service.query import ServiceError
 
-    store = _opened(options)
-    try:
-        store.tokens.revoke(options.number).result()
-    except ServiceError as error:
-        _fail(options, error)
-    finally:
-        store.close()
+    with _opened(options) as store:
+        try:
+            store.tokens.revoke(options.number).result()
+        except ServiceError as error:
+            _fail(options, error)
     print(f"Token {options.number} is worthless from now on.")
     return 0
 
 
 def _status(options: argparse.Namespace) -> int:
-    store = _opened(options)
-    try:
+    with _opened(options) as store:
         facts = store.facts
         print(facts.guarantee_words)
         states = [query.state for query in store.queries(limit=2**31)]
@@ -282,8 +275,6 @@ def _status(options: argparse.Namespace) -> int:
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
         for query in store.queries(states=("failed",), limit=2**31):
             print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
-    finally:
-        store.close()
     return 0
 
 
@@ -291,11 +282,8 @@ def _export(options: argparse.Namespace) -> int:
     from botorch_private.service.export import export_csv
     from botorch_private.whole_file import write_whole
 
-    store = _opened(options)
-    try:
+    with _opened(options) as store:
         text = export_csv(store)
-    finally:
-        store.close()
     if options.output is None:
         sys.stdout.write(text)
         return 0
@@ -310,13 +298,10 @@ def _export(options: argparse.Namespace) -> int:
 def _retry(options: argparse.Namespace) -> int:
     from botorch_private.service.query import ServiceError
 
-    store = _opened(options)
-    try:
+    with _opened(options) as store:
         failed = store.queries(states=("failed",), limit=2**31)
         for query in failed:
             with contextlib.suppress(ServiceError):  # somebody else let it try again meanwhile
                 store.retry(query.id, None).result()
-    finally:
-        store.close()
     print(f"Queries that will be measured again: {len(failed)}")
     return 0
