@@ -268,7 +268,7 @@ deviations of the outcomes. A run has its own initial record, projection and noi
 
 - **as released**: Algorithm 1 as the authors' code has it: singular values `s + ω`, mean plus sqrt(β)
   times the *variance*, δ' = 0.1, no record asked twice. Not private.
-- **as printed**: `SpectralProjection` and `DiscreteUCB`. Not private where n > d.
+- **as printed**: `SpectralProjection` and `DiscreteUCB`. Not private.
 - **private**: `NoisyProjection` on declared ranges at the same ε and δ, the noise-aware kernel, and the
   schedule of β as printed. The release is private, but for the seeds that make a benchmark repeatable.
 - **private, scaled**: the same with a fifth of β.

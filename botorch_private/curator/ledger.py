@@ -15,7 +15,7 @@ from typing import Any
 from filelock import FileLock
 
 from botorch_private import _validate
-from botorch_private.guarantee import EXACT_ARITHMETIC, PrivacyGuarantee
+from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.rounding import round_up
 from botorch_private.spending import compose, least_delta, total, total_delta
 from botorch_private.whole_file import require_folder, write_whole
@@ -171,11 +171,10 @@ class Ledger:
         if self.budget is None:
             return
         for guarantee in history:
-            if not guarantee.holds or EXACT_ARITHMETIC in guarantee.assumptions:
-                reasons = guarantee.reasons or (f"it rests on {EXACT_ARITHMETIC}",)
+            if not guarantee.holds:
                 raise BudgetError(
                     f"nothing is released under a privacy budget without a guarantee that holds, but "
-                    f"that of {guarantee.mechanism} does not: {'; '.join(reasons)}"
+                    f"that of {guarantee.mechanism} does not: {'; '.join(guarantee.reasons)}"
                 )
         floating_point = sum(part.delta_fp for part in after.parts or (after,))
         delta = max(self.budget.delta, floating_point)

@@ -1,4 +1,4 @@
-"""SpectralProjection: the paper's Algorithm 1, line by line. Not private when n > d."""
+"""SpectralProjection: the paper's Algorithm 1, line by line. Not private."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.guarantee import (
-    EXACT_ARITHMETIC,
-    ONE_RECORD,
-    OUTCOMES_NOT_COVERED,
-    PrivacyGuarantee,
-)
+from botorch_private.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
 from botorch_private.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy_warnings import NotDifferentiallyPrivate
@@ -31,6 +26,11 @@ SWITCH_LEAKS = (
     "with one record more than features, whether singular values are raised depends on the records, "
     "and that switch alone tells neighbouring tables apart"
 )
+FLOAT64_LEAKS = (
+    "the paper's proof is for exact real numbers only: the float64 numbers of a released table lie on "
+    "no grid that neighbouring tables have in common, and which of them occur tells two tables apart "
+    "(measured)"
+)
 ONE_UNIT_ONLY = "nothing is promised beyond one unit of distance"
 
 
@@ -41,12 +41,16 @@ class SpectralProjection:
     Centre; thin SVD; raise the singular values if the smallest of the ``min(n, d)`` is below
     `theory.singular_value_floor`; project with a Gaussian matrix.
 
-    **It gives no differential privacy when n > d.** For ``n > d + 1``: every column of
-    ``Z = X M / sqrt(r)`` is a combination of the ``d`` columns of the centred ``X``. Changing one
-    record changes that ``d``-dimensional space. So "the columns of Z lie in col(X)" has probability
-    1 under one table and 0 under its neighbour, and no ``(epsilon, delta)`` with ``delta < 1`` can
-    hold. For ``n = d + 1`` the two spaces agree, but the choice of branch in line 6 gives neighbours
-    away.
+    **It gives no differential privacy.**
+
+    * ``n > d + 1``: every column of ``Z = X M / sqrt(r)`` is a combination of the ``d`` columns of the
+      centred ``X``. Changing one record changes that ``d``-dimensional space. So "the columns of Z lie
+      in col(X)" has probability 1 under one table and 0 under its neighbour, and no ``(epsilon, delta)``
+      with ``delta < 1`` can hold.
+    * ``n = d + 1``: the two spaces agree, but the choice of branch in line 6 gives neighbours away.
+    * ``n <= d``: the paper's theorem is for exact real numbers, which a computer does not have. About
+      half of the float64 columns that come from one table cannot come from its neighbour, so that a
+      release of 100 columns tells the two apart without an error, and one of 1 column far too often.
 
     Args:
         epsilon: The paper's epsilon, > 0.
@@ -54,7 +58,7 @@ class SpectralProjection:
         projection_dim: Width ``r`` of a released row.
 
     Warns:
-        NotDifferentiallyPrivate: When applied to more records than features.
+        NotDifferentiallyPrivate: Whenever it is applied.
 
     Example:
         >>> mechanism = SpectralProjection(epsilon=3.0, delta=1e-4, projection_dim=10)
@@ -80,18 +84,18 @@ class SpectralProjection:
         return singular_value_floor(self.epsilon, self.delta, self.projection_dim)
 
     def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
-        """What the paper claims, and whether it holds: only if ``n <= d``."""
+        """What the paper claims, and why it does not hold."""
         _validate.count(n=n, minimum=2)
         _validate.count(d=d)
         n, d = int(n), int(d)
-        holds = n <= d
+        reason = FLOAT64_LEAKS if n <= d else SWITCH_LEAKS if n == d + 1 else NOT_PRIVATE
         return PrivacyGuarantee(
             mechanism="SpectralProjection (Algorithm 1 of the paper, as printed)",
             epsilon=self.epsilon,
             delta=self.delta,
-            holds=holds,
-            reasons=() if holds else (SWITCH_LEAKS if n == d + 1 else NOT_PRIVATE,),
-            assumptions=(EXACT_ARITHMETIC, ONE_UNIT_ONLY, OUTCOMES_NOT_COVERED, ONE_RECORD),
+            holds=False,
+            reasons=(reason,),
+            assumptions=(ONE_UNIT_ONLY, OUTCOMES_NOT_COVERED, ONE_RECORD),
             records=n,
             features=d,
             projection_dim=self.projection_dim,
@@ -118,13 +122,12 @@ class SpectralProjection:
         """
         table = check_scaled(scaled)
         n, d = table.shape
-        if n > d:
-            warnings.warn(
-                f"SpectralProjection on {n} records of {d} features is not differentially private: "
-                f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
-                NotDifferentiallyPrivate,
-                stacklevel=3,
-            )
+        warnings.warn(
+            f"SpectralProjection on {n} records of {d} features is not differentially private: "
+            f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
+            NotDifferentiallyPrivate,
+            stacklevel=3,
+        )
         matrix = normals(entropy_from(generator), d * self.projection_dim)
         return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
 

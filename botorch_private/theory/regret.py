@@ -106,8 +106,8 @@ class RegretBound:
         distortion_small_enough: The distortion is at most the one that Theorem 3 sets.
         outputscale_at_most_one: The prior variance is at most 1, as the paper assumes throughout.
         transfers_to_private_release: Always False. The bound is about Algorithm 1, which is not
-            private for more records than features, and it rests on Theorem 2, which no private
-            mechanism satisfies (`minimum_delta_for_multiplicative_distances`).
+            private, and it rests on Theorem 2, which no private mechanism satisfies
+            (`minimum_delta_for_multiplicative_distances`).
     """
 
     bound: float

@@ -19,8 +19,7 @@ def singular_value_floor(epsilon: float, delta: float, projection_dim: int) -> f
     """Return omega, the singular value below which Algorithm 1 lifts a table.
 
     It grows a little faster than `sqrt(projection_dim)` and falls as `1 / epsilon`. Meeting it does
-    not make Algorithm 1 private: with more records than features no floor does (Theorem 1 of the
-    paper fails, see `SpectralProjection`).
+    not make Algorithm 1 private: no floor does (see `SpectralProjection`).
 
     Args:
         epsilon: The epsilon that Theorem 1 claims, > 0.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from botorch_private.guarantee import EXACT_ARITHMETIC
 from botorch_private.report.document import Block, Paragraph, Points, Section, Table
 from botorch_private.report.facts import Facts, ReleaseFacts
 from botorch_private.report.shown import down, factor, given, small, up, whole
@@ -46,7 +45,7 @@ def promise(facts: Facts) -> Section:
                 "(delta)."
             ),
         ]
-        if total.holds and EXACT_ARITHMETIC not in total.assumptions:
+        if total.holds:
             blocks.append(
                 Paragraph(
                     "Nobody who works with the release can undo this, by whatever computation, and "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from botorch_private.guarantee import EXACT_ARITHMETIC
 from botorch_private.report.audit_facts import AuditFacts
 from botorch_private.report.document import Paragraph, Section, Table
 from botorch_private.report.facts import Facts
@@ -69,8 +68,6 @@ def _sure(facts: Facts, audits: tuple[AuditFacts, ...]) -> str:
     found = [audit.result for audit in audits if audit.result is not None]
     if facts.total.holds:
         proof = "The guarantee is a theorem, computed before any record was looked at"
-        if EXACT_ARITHMETIC in facts.total.assumptions:
-            proof = f"The guarantee is a theorem, but {EXACT_ARITHMETIC}"
     else:
         proof = "There is no guarantee to be sure of"
     if not found:
