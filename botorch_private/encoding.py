@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,21 +14,7 @@ from botorch_private import _validate
 from botorch_private._frames import MISSING_REMEDY, no_query
 from botorch_private.feature_kinds import FeatureKind, Number
 from botorch_private.scaling import PublicScaling
-
-
-@dataclass(frozen=True)
-class Step:
-    """From one value of a yes/no or a category to any other.
-
-    Attributes:
-        name: Of the feature.
-        words: What it is, to begin a sentence with.
-        width: How far it moves a record, in units.
-    """
-
-    name: str
-    words: str
-    width: float
+from botorch_private.steps import Step
 
 
 class Encoding:
@@ -71,6 +56,7 @@ class Encoding:
             None if plain else [each.shape for each in self.features for _ in each.columns],
             radius=radius,
             names=self.names,
+            choices={each.name: each.columns for each in self.features if not isinstance(each, Number)},
         )
 
     @property
@@ -85,12 +71,7 @@ class Encoding:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps between two values of each feature that is no number."""
-        widths = self.widths
-        return tuple(
-            Step(each.name, each.step, widths[each.name])
-            for each in self.features
-            if not isinstance(each, Number)
-        )
+        return self.scaling.steps
 
     @property
     def diameter(self) -> float:

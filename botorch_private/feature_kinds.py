@@ -85,11 +85,6 @@ class YesNo:
         """Length-scale of each column."""
         return _HALF if self.lengthscale is None else self.lengthscale
 
-    @property
-    def step(self) -> str:
-        """The step between two values, in words."""
-        return f"A change of {self.name} between no and yes"
-
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x 1`` numbers, NaN for what is neither yes nor no."""
         codes = {**dict.fromkeys(_YES, 1.0), **dict.fromkeys(_NO, 0.0)}
@@ -146,11 +141,6 @@ class Category:
     def shape(self) -> float:
         """Length-scale of each column: a step changes two of them, and is ``sqrt(2)`` long."""
         return self.spread * (_HALF if self.lengthscale is None else self.lengthscale)
-
-    @property
-    def step(self) -> str:
-        """The step between two values, in words."""
-        return f"A change of {self.name} to any other category"
 
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x m`` numbers, NaN for what is no declared category."""

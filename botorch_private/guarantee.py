@@ -12,6 +12,7 @@ from botorch_private import _validate
 from botorch_private.composition import composed_epsilon
 from botorch_private.guarantee_words import sentences
 from botorch_private.noise_law import NoiseLaw
+from botorch_private.steps import Step
 
 FEATURES_ADJACENCY = (
     "two tables are neighbours when they differ in the features of one record, by at most D units "
@@ -76,6 +77,8 @@ class PrivacyGuarantee:
         parts: For a composition, the guarantees that were added up.
         outcome_range: For noise on outcomes, the declared range that they were clipped to, in raw
             units; None where features are released. One unit of `law` is the width of the range.
+        steps: How far a change of a yes/no or a category moves a record, where such were declared. A
+            category has a column, with a unit, for each of its values, and a change moves two of them.
 
     Example:
         >>> guarantee = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
@@ -100,6 +103,7 @@ class PrivacyGuarantee:
     seeded: bool = False
     parts: tuple[PrivacyGuarantee, ...] = ()
     outcome_range: tuple[float, float] | None = None
+    steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
         if not _is_number(self.epsilon) or not self.epsilon > 0:
@@ -186,7 +190,7 @@ class PrivacyGuarantee:
 
     def to_json(self) -> str:
         """Serialize to a JSON object; `from_json` restores it."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(_to_fields(asdict(self)), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyGuarantee:
@@ -225,6 +229,12 @@ def total_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
     return epsilon + (composed_epsilon(shifts, rest) if shifts else 0.0)
 
 
+def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
+    # Without steps the text is the one of before there were any, and so is the digest of a release.
+    kept = {name: value for name, value in values.items() if value or name != "steps"}
+    return {**kept, "parts": [_to_fields(part) for part in values["parts"]]}
+
+
 def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
     known = {field.name for field in fields(PrivacyGuarantee)}
     if unknown := sorted(set(values) - known):
@@ -234,5 +244,8 @@ def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
     }
     if restored.get("law") is not None:
         restored["law"] = NoiseLaw(**restored["law"])
+    restored["steps"] = tuple(
+        Step(**{**step, "columns": tuple(step["columns"])}) for step in restored.get("steps", ())
+    )
     restored["parts"] = tuple(_from_fields(part) for part in restored.get("parts", ()))
     return PrivacyGuarantee(**restored)

@@ -27,6 +27,7 @@ def sentences(guarantee: Any) -> Iterator[str]:
     yield _promise(guarantee)
     if guarantee.covers_features:
         yield f"  One unit is: {_unit(guarantee)}."
+        yield from _steps(guarantee)
         yield _other_distances(guarantee)
     parts = guarantee.parts or (guarantee,)
     for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
@@ -56,6 +57,19 @@ def _promise(guarantee: Any) -> str:
         f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
         f"delta{floating_point}."
     )
+
+
+def _steps(guarantee: Any) -> Iterator[str]:
+    alike: dict[str, list[Any]] = {}
+    for step in guarantee.steps:
+        alike.setdefault(round_up(step.width), []).append(step)
+    for width, steps in alike.items():
+        names = " or of ".join(step.name for step in steps)
+        epsilon = guarantee.at(max(step.width for step in steps))
+        yield (
+            f"  A change of {names}, from any value to any other, moves a record by {width} units, "
+            f"where epsilon is {round_up(epsilon)}."
+        )
 
 
 def _other_distances(guarantee: Any) -> str:
@@ -98,7 +112,14 @@ def _unit(guarantee: Any) -> str:
     if guarantee.unit is None:
         return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
     names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    shown = [f"{round_down(size)} of {name}" for name, size in zip(names, guarantee.unit, strict=True)]
+    stepped = {column: step for step in guarantee.steps for column in step.columns}
+    shown = []
+    for name, size in zip(names, guarantee.unit, strict=True):
+        step = stepped.get(name)
+        if step is None:
+            shown.append(f"{round_down(size)} of {name}")
+        elif name == step.columns[0]:  # once for all columns of a category
+            shown.append(f"{round_down(1 / step.width)} of a change of {step.name}")
     if len(shown) > _UNITS_SHOWN:
         shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
     return ", or ".join(shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from botorch_private import _validate
 from botorch_private._frames import no_query
 from botorch_private.noise_law import LARGEST_NORM
 from botorch_private.privacy_warnings import PrivacyLeakWarning
+from botorch_private.steps import Step
 
 _ROUNDING_MARGIN = 1 + 1e-12
 _CHUNK_ENTRIES = 2**18
@@ -34,14 +35,19 @@ class PublicScaling:
             resolution. ``d`` floats > 0 in raw units, public as well. None: half of each range.
         radius: Radius of the ball, in units of distance; 25 in the paper.
         names: Names of the features, for messages and for the printed guarantee.
+        choices: Features that are a yes/no or a category -> the names of the columns that hold them: one
+            column that is at either end of its range, or one for each category, of which one is at its
+            upper end and the others are at their lower. `Encoding` declares them. None: there are none.
 
     Attributes:
         unit (Tensor): What one unit of distance is, ``d`` floats in raw units.
         features (int): Number of features, ``d``.
+        steps (tuple[Step, ...]): How far a change of each of the `choices` moves a record, in units.
         public (bool): Whether nothing was learned from the table.
 
     Raises:
-        ValueError: If a bound is not finite, ``lower >= upper``, or the lengths differ.
+        ValueError: If a bound is not finite, ``lower >= upper``, the lengths differ, or a choice is of
+            columns that are not there or belong to another one.
 
     Example:
         >>> scaling = PublicScaling([18.0, 0.0], [100.0, 200.0], names=["age", "weight"])
@@ -58,6 +64,7 @@ class PublicScaling:
         radius: float = 25.0,
         *,
         names: Sequence[str] | None = None,
+        choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.lower = _validate.vector(lower=lower)
         self.features = len(self.lower)
@@ -79,6 +86,7 @@ class PublicScaling:
         half = torch.maximum(self.upper - centre, centre - self.lower)  # the centre is rounded
         shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
         self._adopt(centre, shape, float((half / shape).norm()))
+        self.steps = self._steps(choices or {})
 
     @classmethod
     def from_data(
@@ -213,6 +221,25 @@ class PublicScaling:
                     f"{float(unit[column])} for {self._name(column)}"
                 )
         self._centre, self.unit = centre, unit
+
+    def _steps(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
+        widths = dict(
+            zip(self.names or (), ((self.upper - self.lower) / self.unit).tolist(), strict=False)
+        )
+        found = []
+        for name, columns in choices.items():
+            if isinstance(columns, str) or not columns:
+                raise ValueError(f"choices must name the columns of {name!r} in a sequence")
+            moved = [widths.pop(column, None) for column in columns]
+            for column, width in zip(columns, moved, strict=True):
+                if width is None:
+                    raise ValueError(
+                        f"choices must be of columns in names, each of one choice, got {column!r} for "
+                        f"{name!r}"
+                    )
+            # A change of category takes one column down and another one up: the two widest, at most.
+            found.append(Step(name, tuple(columns), math.hypot(*sorted(filter(None, moved))[-2:])))
+        return tuple(found)
 
     def _checked_lengthscale(self, lengthscale: Any) -> Tensor:
         shape = _validate.vector(lengthscale=lengthscale, length=self.features)

@@ -76,6 +76,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         holds=all(each.holds for each in sources),
         reasons=tuple(dict.fromkeys(reason for each in sources for reason in each.reasons)),
         names=next(iter(names), None),
+        steps=tuple(dict.fromkeys(step for part in features for step in part.steps)),
         assumptions=tuple(assumptions),
         law=None,
         radius=max((part.radius for part in parts if part.radius is not None), default=None),

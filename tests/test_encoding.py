@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from botorch_private import Curator, NoisyProjection, PublicScaling
+from botorch_private.curator import planned_guarantee
 from botorch_private.encoding import Encoding
 from botorch_private.feature_kinds import Category, Number, YesNo
+from botorch_private.rounding import round_down, round_up
 
 properties = settings(derandomize=True, max_examples=50, deadline=None)
 WARDS = ("surgery", "icu", "other")
@@ -206,8 +208,33 @@ def test_the_guarantee_of_a_release_is_that_of_the_declared_steps():
         [1.0, 2.0],
     )
     assert curator.guarantee.names == encoding.names
+    assert curator.guarantee.steps == encoding.steps == encoding.scaling.steps
     (step,) = [each for each in encoding.steps if each.name == "ward"]
+    assert step.columns == ("ward=surgery", "ward=icu", "ward=other")
     assert step.width == pytest.approx(math.sqrt(2) / curator.guarantee.unit[2])
+    assert step.width == pytest.approx(encoding.widths["ward"])
     assert curator.guarantee.at(step.width) == pytest.approx(2 * step.width, rel=0.01)
-    assert "of age" in str(curator.guarantee)
-    assert "of ward=surgery" in str(curator.guarantee)
+
+
+def test_a_printed_guarantee_shows_no_column_of_a_category_but_the_price_of_a_change():
+    encoding = declared(age=41.0, diabetes=0.5, ward=1.0)
+    guarantee = planned_guarantee(100, encoding.scaling, NoisyProjection(epsilon=2.0))
+    text = str(guarantee)
+    diabetes, ward = encoding.steps
+    (age, *_) = encoding.scaling.unit.tolist()
+    shares = [round_down(1 / step.width) for step in (diabetes, ward)]
+    assert (
+        f"One unit is: {round_down(age)} of age, or {shares[0]} of a change of diabetes, or {shares[1]} "
+        f"of a change of ward." in text
+    )
+    assert "ward=" not in text
+    for step in (diabetes, ward):
+        epsilon = round_up(guarantee.at(step.width))
+        assert (
+            f"A change of {step.name}, from any value to any other, moves a record by "
+            f"{round_up(step.width)} units, where epsilon is {epsilon}." in text
+        )
+    alike = str(planned_guarantee(100, declared().scaling, NoisyProjection(epsilon=2.0)))
+    assert (
+        "A change of diabetes or of ward, from any value to any other, moves a record by 26.73" in alike
+    )

@@ -20,10 +20,14 @@ from botorch_private import (
 )
 from botorch_private.noise_law import DELTA_FP, GRID
 from botorch_private.privacy_curve import gaussian_epsilon
+from botorch_private.rounding import round_up
+from botorch_private.steps import Step
 
 LAPLACE = NoisyProjection(1.0).guarantee(n=2004, d=2)
 GAUSSIAN = NoisyProjection(1.0, 1e-5, noise="gaussian").guarantee(n=2004, d=2)
 PROJECTED = NoisyProjection(1.0, 1e-5, projection_dim=5).guarantee(n=2004, d=20)
+WARD = Step("ward", ("ward=icu", "ward=other"), math.sqrt(2) / 0.1)
+STEPPED = replace(LAPLACE, unit=(0.1, 0.1), names=WARD.columns, steps=(WARD,))
 GUARANTEES = [
     LAPLACE,
     GAUSSIAN,
@@ -32,12 +36,30 @@ GUARANTEES = [
     NoPrivacy().guarantee(2004, 2),
     replace(LAPLACE, unit=(1.0, 2.0), names=("a", "b"), radius=25.0).voided("because"),
     compose([LAPLACE, GAUSSIAN], delta=1e-4),
+    compose([STEPPED, STEPPED]),
 ]
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: g.mechanism)
 def test_json_round_trip_keeps_everything(guarantee):
     assert PrivacyGuarantee.from_json(guarantee.to_json()) == guarantee
+
+
+def test_without_steps_the_json_is_that_of_before_guarantees_had_them():
+    """A release is known by the digest of this text, and folders of curators keep the digest."""
+    for guarantee in (LAPLACE, compose([LAPLACE, LAPLACE])):
+        assert "steps" not in guarantee.to_json()
+    assert PrivacyGuarantee.from_json(STEPPED.to_json()).steps == (WARD,)
+
+
+def test_a_composition_has_the_steps_of_its_parts_once():
+    assert compose([STEPPED, STEPPED]).steps == (WARD,)
+    assert compose([replace(STEPPED, steps=()), STEPPED]).steps == (WARD,)
+    outcome = OutcomeMechanism(5.0, 0.0, (0.0, 1.0)).guarantee()
+    both = compose([outcome, STEPPED])
+    epsilon = round_up(both.at(WARD.width))
+    price = f"moves a record by 14.15 units, where epsilon is {epsilon}."
+    assert f"A change of ward, from any value to any other, {price}" in str(both)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"epsilon": 1}', '{"secret": 1}'])

@@ -109,6 +109,7 @@ def test_the_guarantee_in_a_release_holds_public_settings_and_nothing_else():
         "seeded",
         "parts",
         "outcome_range",
+        "steps",
     }
 
 

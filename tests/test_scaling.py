@@ -358,3 +358,42 @@ def test_inverse_takes_scaled_rows_back_to_raw_units(scaling, records):
     assert float(scaling.inverse(scaling.transform(beyond))[0, 0]) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="scaled must have 3 columns, got 2"):
         scaling.inverse(records[:, :2])
+
+
+def test_a_step_is_the_distance_of_two_choices_that_are_farthest_apart():
+    names = ["age", "well", "c=1", "c=2", "c=3"]
+    scaling = PublicScaling(
+        [18.0, 0.0, 0.0, 0.0, 0.0],
+        [100.0, 1.0, 1.0, 1.0, 1.0],
+        [41.0, 0.5, 1.0, 2.0, 0.5],
+        names=names,
+        choices={"c": names[2:], "well": ["well"]},
+    )
+    rows = torch.cat([torch.zeros(3, 2), torch.eye(3)], dim=1).double() + torch.tensor(
+        [18.0, 0.0, 0.0, 0.0, 0.0]
+    )
+    scaled = scaling.transform(rows)
+    category, well = scaling.steps
+    assert (category.name, category.columns) == ("c", ("c=1", "c=2", "c=3"))
+    assert category.width == pytest.approx(float(torch.cdist(scaled, scaled).max()))
+    rows[0, 1] = 1.0
+    moved = scaling.transform(rows)
+    assert well.width == pytest.approx(float((moved[0] - scaled[0]).norm()))
+    assert PublicScaling([0.0], [1.0]).steps == ()
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"c": ["a", "x"]}, "choices must be of columns in names, each of one choice, got 'x' for 'c'"),
+        ({"c": ["a", "b"], "d": ["b"]}, "each of one choice, got 'b' for 'd'"),
+        ({"c": ["a", "a"]}, "each of one choice, got 'a' for 'c'"),
+        ({"c": "ab"}, "choices must name the columns of 'c' in a sequence"),
+        ({"c": []}, "choices must name the columns of 'c' in a sequence"),
+    ],
+)
+def test_choices_of_columns_that_are_not_there_are_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        PublicScaling([0.0, 0.0], [1.0, 1.0], names=["a", "b"], choices=choices)
+    with pytest.raises(ValueError, match="choices must"):
+        PublicScaling([0.0, 0.0], [1.0, 1.0], choices=choices)

@@ -88,6 +88,7 @@ def _in_raw_units(
         guarantee,
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
+        steps=scaling.steps,
         radius=scaling.radius,
         seeded=seeded,
         parts=tuple(_in_raw_units(part, scaling, seeded=seeded) for part in guarantee.parts),

@@ -12,7 +12,6 @@ from botorch_private.report.chapters.summary import verdict
 from botorch_private.report.html import require_layout
 from botorch_private.report.report import Report, report
 from botorch_private.report.shown import down, small, up
-from botorch_private.report.steps import with_steps
 
 _PAGE = Path("report.html")
 
@@ -48,8 +47,6 @@ def run(options: argparse.Namespace) -> int:
         parser.exit(1, f"{parser.prog}: {error}\n")
     except ValueError as error:
         _refuse(parser, "RELEASE", error)
-    if encoding is not None:
-        made = with_steps(made, encoding.steps)
     if options.text:
         print(made.text(), end="")
         return 0

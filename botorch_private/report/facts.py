@@ -17,6 +17,7 @@ from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.release import Release
 from botorch_private.report.attacker import Attacker, attacker, feature_names
 from botorch_private.spending import total
+from botorch_private.steps import Step
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known
@@ -26,10 +27,17 @@ _LINEAR_IMAGE = "SpectralProjection"
 
 @dataclass(frozen=True)
 class Ranges:
-    """Declared ranges: ``lower`` and ``upper`` of each feature, in raw units."""
+    """Declared ranges.
+
+    Attributes:
+        lower: Of each feature, in raw units.
+        upper: Likewise.
+        steps: Changes of a yes/no or a category.
+    """
 
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,22 @@ class Feature:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A change of a yes/no or a category, from any value to any other.
+
+    Attributes:
+        step: What it is, and how far it moves a record.
+        share: One unit, as a share of it.
+        cost: What is promised about two records that differ in it; None where that takes too long, with
+            different kinds of noise.
+    """
+
+    step: Step
+    share: float
+    cost: Cost | None
+
+
+@dataclass(frozen=True)
 class ReleaseFacts:
     """One release.
 
@@ -102,7 +126,8 @@ class Facts:
         releases: Each release.
         total: What all of them promise together.
         with_outcomes: That, and all answers; None where no answers are covered.
-        features: Each feature.
+        features: Each column: a number, or one of those that hold a yes/no or a category.
+        changes: Each yes/no and category.
         costs: What is promised at some distances, from near to far; the last one is the diameter of
             the ball where that is known.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
@@ -117,6 +142,7 @@ class Facts:
     total: PrivacyGuarantee
     with_outcomes: PrivacyGuarantee | None
     features: tuple[Feature, ...]
+    changes: tuple[Change, ...]
     costs: tuple[Cost, ...]
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
@@ -180,6 +206,7 @@ def public_facts(
         total=together,
         with_outcomes=total([*guarantees, *outcomes]) if outcomes else None,
         features=_features(together, ranges),
+        changes=_changes(together, ranges),
         costs=costs,
         diameter=diameter,
         curve=_curve(together, costs, diameter),
@@ -240,6 +267,16 @@ def _features(guarantee: PrivacyGuarantee, ranges: Ranges | None) -> tuple[Featu
         width = (high - low) / unit
         found.append(Feature(name, unit, low, high, width, None if slow else cost_at(guarantee, width)))
     return tuple(found)
+
+
+def _changes(guarantee: PrivacyGuarantee, ranges: Ranges | None) -> tuple[Change, ...]:
+    steps = guarantee.steps
+    if not steps and ranges is not None:  # releases of before guarantees held them
+        steps = ranges.steps
+    slow = _mixed(guarantee)
+    return tuple(
+        Change(step, 1 / step.width, None if slow else cost_at(guarantee, step.width)) for step in steps
+    )
 
 
 def _curve(

@@ -141,7 +141,7 @@ def report(
         spent = spent_by(ledger, found, called)
     ranges = None
     if scaling is not None:
-        ranges = Ranges(tuple(scaling.lower.tolist()), tuple(scaling.upper.tolist()))
+        ranges = Ranges(tuple(scaling.lower.tolist()), tuple(scaling.upper.tolist()), scaling.steps)
     steps = 1 + len(found) * (1 if table is None else 2)
     with tqdm(
         total=steps, desc="report", disable=not progress, delay=_SILENT_SECONDS, leave=False

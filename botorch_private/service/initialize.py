@@ -65,11 +65,6 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
         promises.append(outcome_mechanism.guarantee(answers=answers))
     promised = total(promises)
     print(f"{n} records of {len(encoding.features)} features from {options.table}.\n\n{promised}")
-    for step in encoding.steps:
-        print(
-            f"  {step.words} moves its record by {round_up(step.width)} units, where epsilon is "
-            f"{round_up(promised.at(step.width))}."
-        )
     if ledger is not None and ledger.total is not None:
         spent = total([ledger.total, *promises])
         print(

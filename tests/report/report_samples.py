@@ -16,6 +16,8 @@ from botorch_private import (
 )
 from botorch_private.curator import publish
 from botorch_private.curator.ledger import Ledger
+from botorch_private.encoding import Encoding
+from botorch_private.feature_kinds import Category, Number, YesNo
 from botorch_private.mechanisms import OutcomeMechanism
 from botorch_private.report import report
 
@@ -56,6 +58,20 @@ def declared():
     return PublicScaling(LOWER, UPPER, names=NAMES)
 
 
+def stepped():
+    """Return a release of a number, a yes/no and a category."""
+    encoding = Encoding(
+        [
+            Number("age", 18.0, 100.0, 41.0),
+            YesNo("diabetes", 0.5),
+            Category("ward", ("a", "b", "c"), 1.0),
+        ]
+    )
+    ward = torch.eye(3, dtype=torch.float64).repeat(100, 1)
+    records = torch.cat([some_records()[:, [0, 2]], ward], dim=1)
+    return publish(records, encoding.scaling, MECHANISMS["laplace"]).release
+
+
 def unusual(kind):
     """Return a release whose guarantee is voided, has no raw units, or covers outcomes."""
     records = some_records()
@@ -84,6 +100,7 @@ KINDS = [
     "rotated table",
     "ledger",
     "ranges",
+    "steps",
 ]
 
 
@@ -99,6 +116,8 @@ def reports_of(kind):
         return report(release, scaling=declared(), records=some_records(), trials=200, progress=False)
     if kind == "ranges":
         return report(make_release("laplace"), scaling=declared(), trials=200, progress=False)
+    if kind == "steps":
+        return report(stepped(), trials=200, progress=False)
     if kind == "ledger":
         release = make_release("laplace")
         ledger = Ledger(release.guarantee.budget(7.5, 1e-6))

@@ -1,6 +1,6 @@
 """`curator init` and `report` on a table with a number, a yes/no and a category, end to end."""
 
-import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from botorch_private import Modeler, Release
 from botorch_private.cli import main
 from botorch_private.curator.ledger import Ledger
 from botorch_private.ranges import load_encoding
-from botorch_private.rounding import round_up
+from botorch_private.rounding import round_down, round_up
 from botorch_private.service.folder import Folder
 
 RANGES = """
@@ -53,16 +53,14 @@ def test_init_states_the_price_of_a_step_and_releases_the_encoded_table(place, c
     assert release.guarantee.holds
     assert release.guarantee.names == encoding.names
     assert release.guarantee.unit == tuple(encoding.scaling.unit.tolist())
-    (diabetes, ward) = encoding.steps
-    for step, words in (
-        (diabetes, "A change of diabetes between no and yes"),
-        (ward, "A change of ward to any other category"),
-    ):
-        epsilon = round_up(release.guarantee.at(step.width))
-        assert (
-            f"{words} moves its record by {round_up(step.width)} units, where epsilon is {epsilon}."
-            in out
-        )
+    assert release.guarantee.steps == encoding.steps
+    (width,) = {round_up(step.width) for step in encoding.steps}
+    epsilon = round_up(max(release.guarantee.at(step.width) for step in encoding.steps))
+    assert (
+        f"A change of diabetes or of ward, from any value to any other, moves a record by {width} "
+        f"units, where epsilon is {epsilon}." in out
+    )
+    assert "ward=" not in out
     records = torch.from_numpy(np.load("clinic/records.npy"))
     decoded = encoding.decode(records)
     assert decoded["ward"] == [row[3] for row in ROWS]
@@ -107,17 +105,31 @@ def test_init_refuses_a_template_that_is_not_filled_in(place, capsys):
     assert "feature 'id' must have the key lower, but it is missing" in capsys.readouterr().err
 
 
-def test_the_report_tells_the_price_of_a_step(place, capsys):
+def test_the_report_tells_the_price_of_a_step_and_of_no_column_of_a_category(place, capsys):
     init("--yes")
     capsys.readouterr()
     release = Release.load("clinic/release.safetensors")
-    arguments = ["report", "clinic/release.safetensors", "--ranges", "ranges.toml", "--trials", "100"]
-    for more in ([], ["--records", "table.csv"]):
-        assert main([*arguments, "--text", *more]) == 0
-        text = " ".join(capsys.readouterr().out.split())
+    # One of before guarantees held their steps: with the ranges, they are known all the same.
+    old = replace(release, guarantee=replace(release.guarantee, steps=()))
+    old.save("old.safetensors")
+    ranges = ["--ranges", "ranges.toml"]
+    for path, more in (
+        ("clinic/release.safetensors", []),
+        ("clinic/release.safetensors", ranges),
+        ("clinic/release.safetensors", [*ranges, "--records", "table.csv"]),
+        ("old.safetensors", ranges),
+    ):
+        assert main(["report", path, "--trials", "100", "--text", *more]) == 0
+        text = capsys.readouterr().out
+        unit = text[text.index("What one unit is") : text.index("How the promise weakens")]
+        assert "ward=" not in unit
+        assert "Features with two values only" not in unit
+        unit = " ".join(unit.split())
         for step in load_encoding("ranges.toml").steps:
-            costs = (round_up(step.width), round_up(release.guarantee.at(step.width)))
-            assert re.search(rf"{re.escape(step.words)}\W+{costs[0]}\W+{costs[1]}", text), text
+            share, width = round_down(1 / step.width), round_up(step.width)
+            epsilon = round_up(release.guarantee.at(step.width))
+            assert f"{step.words} {share} {width} {epsilon}" in unit, unit
+    arguments = ["report", "clinic/release.safetensors", "--trials", "100", *ranges]
     assert main([*arguments, "--output", "r.html"]) == 0
     assert "A change of ward to any other category" in (place / "r.html").read_text()
     numbers = RANGES.replace('kind = "boolean"', "lower = 0\nupper = 1")

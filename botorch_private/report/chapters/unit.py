@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from botorch_private.report.document import Block, Paragraph, Section, Table
-from botorch_private.report.facts import Facts, Feature
+from botorch_private.report.facts import Change, Facts, Feature
 from botorch_private.report.shown import down, given, up
 
 if TYPE_CHECKING:
@@ -29,20 +29,16 @@ def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
             "small here is well hidden, what is many units wide is not."
         )
     ]
-    rows = tuple(map(_row, facts.features))
-    header = ("Feature", "One unit", "Declared range", "Whole range, in units", "Epsilon end to end")
-    with_ranges = all(feature.width is not None for feature in facts.features)
-    blocks.append(Table("One unit, in each feature's own unit", header[: len(rows[0])], rows))
-    if not with_ranges:
-        blocks.append(
-            Paragraph(
-                "The release does not hold the declared ranges: with the file of ranges, the report "
-                "also says how many units wide each feature is.",
-                "note",
-            )
-        )
+    stepped = {column for change in facts.changes for column in change.step.columns}
+    numbers = [feature for feature in facts.features if feature.name not in stepped]
+    if numbers:
+        blocks += _numbers(numbers)
+    if facts.changes:
+        header = ("Change", "One unit, as a share of it", "Distance, in units", "Epsilon of the change")
+        rows = tuple(map(_changed, facts.changes))
+        blocks.append(Table("From any value to any other", header[: len(rows[0])], rows))
     steps = [(feature.name, feature.step) for each in table[-1:] for feature in each.features]
-    two_valued = [(name, step) for name, step in steps if step is not None]
+    two_valued = [(name, step) for name, step in steps if step is not None and name not in stepped]
     if two_valued:
         blocks.append(
             Table(
@@ -51,6 +47,7 @@ def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
                 tuple((name, up(step.distance), up(step.epsilon)) for name, step in two_valued),
             )
         )
+    if facts.changes or two_valued:
         blocks.append(
             Paragraph(
                 "The more units such a step is wide, the less is promised about it. Protect it by a "
@@ -58,6 +55,26 @@ def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
             )
         )
     return Section("unit", title, tuple(blocks))
+
+
+def _numbers(features: list[Feature]) -> list[Block]:
+    rows = tuple(map(_row, features))
+    header = ("Feature", "One unit", "Declared range", "Whole range, in units", "Epsilon end to end")
+    blocks: list[Block] = [Table("One unit, in each feature's own unit", header[: len(rows[0])], rows)]
+    if any(feature.width is None for feature in features):
+        blocks.append(
+            Paragraph(
+                "The release does not hold the declared ranges: with the file of ranges, the report "
+                "also says how many units wide each feature is.",
+                "note",
+            )
+        )
+    return blocks
+
+
+def _changed(change: Change) -> tuple[str, ...]:
+    cells = (change.step.words, down(change.share), up(change.step.width))
+    return cells if change.cost is None else (*cells, up(change.cost.epsilon))
 
 
 def _row(feature: Feature) -> tuple[str, ...]:
