@@ -125,7 +125,8 @@ class Facts:
     Attributes:
         releases: Each release.
         total: What all of them promise together.
-        with_outcomes: That, and all answers; None where no answers are covered.
+        with_outcomes: That, and all answers; None where no answers are covered. Each release counts
+            noise of its own on the answers, also where a curator that released again kept it.
         features: Each column: a number, or one of those that hold a yes/no or a category.
         changes: Each yes/no and category.
         costs: What is promised at some distances, from near to far; the last one is the diameter of

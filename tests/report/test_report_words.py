@@ -6,7 +6,13 @@ import pytest
 import torch
 from report_samples import NAMES, declared, make_release, reports_of, some_records, unusual
 
-from botorch_private import NoisyProjection, PublicScaling
+from botorch_private import (
+    Curator,
+    NoisyProjection,
+    OutcomeMechanism,
+    PrivacyGuarantee,
+    PublicScaling,
+)
 from botorch_private.curator import publish
 from botorch_private.curator.ledger import Ledger
 from botorch_private.report import report
@@ -68,6 +74,27 @@ def test_outcomes_are_said_to_be_covered_or_not():
     assert "outcomes are not covered" not in text
     assert "Outcomes are clipped to 0 ... 10" in text
     assert "With the answers about outcomes" in text
+
+
+def test_kept_noise_on_answers_is_counted_for_each_file_and_the_report_says_so():
+    records, budget = some_records(), PrivacyGuarantee.budget(epsilon=12.0)
+    noised = OutcomeMechanism(2.0, 0.0, (0.0, 10.0))
+    curator = Curator(
+        records,
+        declared(),
+        NoisyProjection(3.0),
+        records[:, 0],
+        outcome_mechanism=noised,
+        privacy_budget=budget,
+    )
+    releases = [curator.release, curator.rerelease()]
+    text = words(report(releases, ledger=curator.ledger, trials=100, progress=False))
+    assert curator.guarantee.epsilon == pytest.approx(8.0, rel=1e-6)
+    assert "With the answers about outcomes 10 " in text
+    assert "All entries of the ledger 8 " in text
+    assert "Noise on answers is counted once for each file" in text
+    assert "counted once for each file" not in words("outcomes")
+    assert "counted once for each file" not in words("two")
 
 
 def test_without_raw_units_the_report_says_so():

@@ -30,6 +30,14 @@ def total(facts: Facts, spent: Spent | None) -> Section:
         )
     )
     blocks.append(Paragraph(_complete(facts, spent)))
+    if len([each for each in facts.releases if each.outcome_guarantee is not None]) > 1:
+        blocks.append(
+            Paragraph(
+                "Noise on answers is counted once for each file, since files do not say who made them. "
+                "If one curator released again, it kept that noise, and less is spent than the row "
+                "about answers says; its ledger has the exact total."
+            )
+        )
     if spent is not None:
         blocks += [Paragraph(_unknown(name), "bad") for name in spent.unknown]
     if facts.total.holds:
