@@ -135,7 +135,8 @@ def _send(
             refusal = error
             forgotten.append(row)
     if forgotten:
-        modeler._pending = [row for row in modeler._pending if row not in forgotten]
+        for row in forgotten:
+            modeler.take_back(row)
         changed()
         if curator.pending:
             _log.warning("%s; waiting for the %s that are open", refusal, len(curator.pending))

@@ -33,7 +33,7 @@ from botorch_private import (
 )
 from botorch_private.curator import planned_guarantee
 from botorch_private.mechanisms.entropy import OSEntropy
-from botorch_private.modeler import modeler as modeler_module
+from botorch_private.modeler import latest_fit
 
 NAN, INF = float("nan"), float("inf")
 N, D = 50, 3
@@ -83,7 +83,7 @@ def no_work(monkeypatch):
         raise AssertionError("work was done before the input was refused")
 
     monkeypatch.setattr(OSEntropy, "words", work)
-    monkeypatch.setattr(modeler_module, "fit_model", work)
+    monkeypatch.setattr(latest_fit, "fit_model", work)
     monkeypatch.setattr(tempfile, "mkstemp", work)
 
 
@@ -473,7 +473,7 @@ def test_rows_that_all_tie_are_not_asked_by_position(monkeypatch):
     equidistant = Release(
         1e4 * torch.eye(N).double(), NoPrivacy().guarantee(N, N), 0.0, N, isotropic=True
     )
-    monkeypatch.setattr(modeler_module, "fit_model", lambda model: None)
+    monkeypatch.setattr(latest_fit, "fit_model", lambda model: None)
     modeler = Modeler(equidistant, n_initial=1, generator=seeded())
     for _ in range(8):
         modeler.tell(modeler.ask(), 0.0)
@@ -523,7 +523,7 @@ def test_a_batch_of_two_with_pending_rows_works():
 
 
 def test_an_exhausted_table_is_named_as_such(monkeypatch):
-    monkeypatch.setattr(modeler_module, "fit_model", lambda model: None)
+    monkeypatch.setattr(latest_fit, "fit_model", lambda model: None)
     modeler = Modeler(RELEASE, history=[(row, float(row)) for row in range(N)])
     with pytest.raises(
         ValueError, match=r"^q must be at most the 0 rows that are not measured yet, got 1: the"

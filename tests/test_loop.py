@@ -15,7 +15,7 @@ from botorch_private import (
     run,
 )
 from botorch_private import loop as loop_module
-from botorch_private.modeler import modeler as modeler_module
+from botorch_private.modeler import latest_fit
 
 N = 20
 SCALING = PublicScaling([0.0], [1.0])
@@ -38,7 +38,7 @@ def make_parties(objective=None, *, records=LINE, scaling=SCALING, seed=3, n_ini
 @pytest.fixture
 def without_fits(monkeypatch):
     """Leave the hyperparameters at their prior values, to save time."""
-    monkeypatch.setattr(modeler_module, "fit_model", lambda model: None)
+    monkeypatch.setattr(latest_fit, "fit_model", lambda model: None)
 
 
 class Terminal(io.StringIO):

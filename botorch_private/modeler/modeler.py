@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
+from typing import overload
 
 import torch
 from botorch.models import SingleTaskGP
@@ -12,14 +13,12 @@ from botorch_private import _validate
 from botorch_private.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.denoised_release import DenoisedRelease
 from botorch_private.history import History
+from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.models.build import make_model
-from botorch_private.models.fit import fit_model
 from botorch_private.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.models.posterior import DiscretePosterior
 from botorch_private.observation import Observation
 from botorch_private.release import Release
-
-_FITTED = ("covar_module.", "likelihood.", "mean_module.")  # the rest of a state is data
 
 
 class Modeler:
@@ -103,13 +102,14 @@ class Modeler:
             generator.seed()
         self._seed = int(torch.randint(2**62, (), generator=generator))
         self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
-        self._inputs = DenoisedRelease.of(release) if denoise else release
-        self._candidates = self._inputs.candidates.to(device=device, dtype=dtype)
+        inputs = DenoisedRelease.of(release) if denoise else release
+        self._candidates = inputs.candidates.to(device=device, dtype=dtype)
         self._told: dict[int, float] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
-        self._hyperparameters: tuple[int, dict[str, Any]] | None = None
         self._posterior: DiscretePosterior | None = None
+        make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
+        self._fit = LatestFit(partial(make, device=device, dtype=dtype))
         for index, value in history:
             self.tell(index, value)
         asked = dict.fromkeys(_validate.index(len(self._candidates), pending=row) for row in pending)
@@ -151,7 +151,11 @@ class Modeler:
         """Rows that were given up."""
         return sorted(self._skipped)
 
-    def ask(self, q: int | None = None) -> Any:
+    @overload
+    def ask(self, q: None = None) -> int: ...
+    @overload
+    def ask(self, q: int) -> list[int]: ...
+    def ask(self, q: int | None = None) -> int | list[int]:
         """Choose the row to measure next.
 
         Asking again before `tell` returns the same row: pending rows come first.
@@ -199,8 +203,6 @@ class Modeler:
             )
         self._told[row] = value
         self._skipped.discard(row)
-        if known != value:
-            self._hyperparameters = None
         if row in self._pending:
             self._pending.remove(row)
 
@@ -220,23 +222,29 @@ class Modeler:
         if row in self._pending:
             self._pending.remove(row)
 
+    def take_back(self, index: int) -> None:
+        """Count a pending row as not asked, because the question was not sent: it may be chosen again.
+
+        Args:
+            index: One of `pending`.
+
+        Raises:
+            ValueError: If it is not pending.
+        """
+        row = _validate.index(len(self._candidates), index=index)
+        if row not in self._pending:
+            raise ValueError(f"index must be a pending row, got {row}")
+        self._pending.remove(row)
+
     def model(self) -> SingleTaskGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
 
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = list(self._told.items())
-        fitted_on = max(1, len(told) - (len(told) - self.n_initial) % self.refit_every)
-        model = self._make(told)
-        if self._hyperparameters is None or self._hyperparameters[0] != fitted_on:
-            fitted = model if fitted_on == len(told) else self._make(told[:fitted_on])
-            fit_model(fitted)
-            state = fitted.state_dict()
-            kept = {name: state[name] for name in state if name.startswith(_FITTED)}
-            self._hyperparameters = (fitted_on, kept)
-        model.load_state_dict(self._hyperparameters[1], strict=False)
-        return model.eval()  # type: ignore[return-value]
+        told = list(self.history)
+        since_refit = (len(told) - self.n_initial) % self.refit_every
+        return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
 
     def posterior(self) -> DiscretePosterior:
         """Posterior of all rows given all observations, kept up to date from round to round.
@@ -257,18 +265,6 @@ class Modeler:
 
     def __repr__(self) -> str:
         return f"Modeler({self.release!r}, told={len(self._told)}, pending={len(self._pending)})"
-
-    def _make(self, told: list[tuple[int, float]]) -> SingleTaskGP:
-        indices, values = zip(*told, strict=True) if told else ((), ())
-        return make_model(
-            self._inputs,
-            indices,
-            values,
-            noise_aware=self.noise_aware,
-            outcome_noise=self.outcome_noise,
-            device=self.device,
-            dtype=self.dtype,
-        )
 
     def _choose(self, q: int) -> list[int]:
         """Choose up to ``q`` new rows: initial ones while there are some, then by the model."""

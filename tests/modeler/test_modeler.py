@@ -14,6 +14,7 @@ from botorch_private import (
     Release,
     make_model,
 )
+from botorch_private.modeler import latest_fit
 from botorch_private.modeler import modeler as modeler_module
 
 N = 30
@@ -56,7 +57,7 @@ TIED = {"equal rows": EQUAL_ROWS, "equidistant rows": release_of(1e4 * torch.eye
 def fits(monkeypatch):
     """Replace the fit by a count of calls: the prior values of the hyperparameters are kept."""
     calls = []
-    monkeypatch.setattr(modeler_module, "fit_model", calls.append)
+    monkeypatch.setattr(latest_fit, "fit_model", calls.append)
     return calls
 
 
@@ -579,6 +580,26 @@ def test_skipping_every_row_leaves_nothing_to_ask():
         modeler.skip(row)
     with pytest.raises(ValueError, match="q must be at most the 0 rows"):
         modeler.ask()
+
+
+@pytest.mark.parametrize("told", [0, 7])
+def test_a_question_that_is_taken_back_is_as_if_it_had_never_been_asked(told):
+    undisturbed, modeler = (Modeler(RELEASE, generator=seeded()) for _ in range(2))
+    go_on(undisturbed, OUTCOMES, told)
+    go_on(modeler, OUTCOMES, told)
+    first, second = modeler.ask(q=2)
+    modeler.take_back(first)
+    assert modeler.pending == [second]
+    modeler.take_back(second)
+    assert modeler.pending == modeler.skipped == []
+    assert modeler.ask(q=3) == undisturbed.ask(q=3)
+
+
+def test_only_a_pending_row_is_taken_back():
+    modeler = Modeler(RELEASE, history=[(3, 1.0)])
+    for row in (3, 4):
+        with pytest.raises(ValueError, match=f"^index must be a pending row, got {row}"):
+            modeler.take_back(row)
 
 
 def test_a_measured_row_cannot_be_skipped():

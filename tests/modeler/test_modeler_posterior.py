@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB, Modeler, NoisyProjection, Release
-from botorch_private.modeler import modeler as modeler_module
+from botorch_private.modeler import latest_fit
 from botorch_private.models import candidate_block, sweep
 
 
@@ -27,7 +27,7 @@ OUTCOMES = torch.sin(RELEASE.candidates[:, 0] / 4) + RELEASE.candidates[:, 1] / 
 @pytest.fixture(autouse=True)
 def priors_for_hyperparameters(monkeypatch):
     """Skip the fit: what is tested here does not depend on it."""
-    monkeypatch.setattr(modeler_module, "fit_model", lambda model: model)
+    monkeypatch.setattr(latest_fit, "fit_model", lambda model: model)
 
 
 def assert_like_a_new_one(modeler):

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from typing import assert_type
 
 import pandas
 import torch
@@ -109,7 +110,7 @@ def two_parties(data: Dataset) -> History:
     release = Release.load(Path("release.safetensors"))
     modeler = Modeler(release, beta_scale=0.2, outcome_noise=0.4, refit_every=5, dtype=torch.float32)
     for _ in range(15):
-        index: int = modeler.ask()
+        index = assert_type(modeler.ask(), int)
         try:
             value: float = curator.query(index).value
         except (MeasurementError, WithdrawnError) as error:
@@ -118,7 +119,7 @@ def two_parties(data: Dataset) -> History:
         else:
             modeler.tell(index, value)
     best: Observation = modeler.best
-    several: list[int] = modeler.ask(q=3)
+    several = assert_type(modeler.ask(q=3), list[int])
     print(scaling.lower[0], scaling.upper[0], scaling.names, scaling.unit, scaling.radius)
     print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
     print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)

@@ -1,0 +1,48 @@
+"""LatestFit: fitted hyperparameters, kept from one round to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from botorch.models import SingleTaskGP
+
+from botorch_private.models.fit import fit_model
+from botorch_private.observation import Observation
+
+_FITTED = ("covar_module.", "likelihood.", "mean_module.")  # the rest of a state is data
+
+
+class LatestFit:
+    """Hyperparameters that were fitted to the first observations of a history, and to which.
+
+    Args:
+        make: Builds a model of rows and their outcomes, with hyperparameters to start from.
+    """
+
+    def __init__(self, make: Callable[[Sequence[int], Sequence[float]], SingleTaskGP]) -> None:
+        self._make = make
+        self._fitted_to: list[Observation] = []
+        self._state: dict[str, Any] = {}
+
+    def model(self, observations: Sequence[Observation], *, fitted_to: int) -> SingleTaskGP:
+        """Model of all observations in eval mode, with hyperparameters fitted to the first of them.
+
+        They are fitted where the latest ones were fitted to others, or to other values.
+
+        Args:
+            observations: In the order in which they were told.
+            fitted_to: How many of them the hyperparameters are to be fitted to, >= 1.
+        """
+        model, first = self._model_of(observations), list(observations[:fitted_to])
+        if first != self._fitted_to:
+            fitted = model if fitted_to == len(observations) else self._model_of(first)
+            fit_model(fitted)
+            state = fitted.state_dict()
+            self._state = {name: state[name] for name in state if name.startswith(_FITTED)}
+            self._fitted_to = first
+        model.load_state_dict(self._state, strict=False)
+        return model.eval()  # type: ignore[return-value]
+
+    def _model_of(self, observations: Sequence[Observation]) -> SingleTaskGP:
+        return self._make([row for row, _ in observations], [value for _, value in observations])
