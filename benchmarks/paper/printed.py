@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from botorch_private.theory import singular_value_floor
 
@@ -43,33 +44,16 @@ class PrintedGap(NamedTuple):
 def tables(problem: str) -> list[PrintedRegret]:
     """Return the 18 table entries of a problem."""
     return [
-        PrintedRegret(
-            row["dataset"],
-            float(row["log_epsilon"]),
-            float(row["delta"]),
-            int(row["rounds"]),
-            int(row["projection_dim"]),
-            int(row["largest_dim_above_floor"]),
-            float(row["simple_regret"]),
-        )
-        for row in _rows("printed_tables.csv")
-        if row["dataset"] == problem
+        PrintedRegret(*shared, int(row["largest_dim_above_floor"]), float(row["simple_regret"]))
+        for shared, row in _rows("printed_tables.csv", problem)
     ]
 
 
 def gaps(problem: str) -> list[PrintedGap]:
     """Return the 3 gaps that the text gives for a problem's figure."""
     return [
-        PrintedGap(
-            row["dataset"],
-            float(row["log_epsilon"]),
-            float(row["delta"]),
-            int(row["rounds"]),
-            int(row["projection_dim"]),
-            float(row["extra_simple_regret_over_nonprivate_in_sigma_y"]),
-        )
-        for row in _rows("printed_gaps.csv")
-        if row["dataset"] == problem
+        PrintedGap(*shared, float(row["extra_simple_regret_over_nonprivate_in_sigma_y"]))
+        for shared, row in _rows("printed_gaps.csv", problem)
     ]
 
 
@@ -80,14 +64,18 @@ def implied_interval(problem: str) -> tuple[float, float]:
     at the next dimension of that table.
     """
     entries = tables(problem)
-    floors = [
-        (entry.above_floor, singular_value_floor(math.exp(entry.log_epsilon), entry.delta, r))
-        for entry in entries
-        for r in [entry.projection_dim]
-    ]
-    return max(f for above, f in floors if above), min(f for above, f in floors if not above)
+    below = max(_floor(entry) for entry in entries if entry.above_floor)
+    return below, min(_floor(entry) for entry in entries if not entry.above_floor)
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def _floor(entry: PrintedRegret) -> float:
+    return singular_value_floor(math.exp(entry.log_epsilon), entry.delta, entry.projection_dim)
+
+
+def _rows(name: str, problem: str) -> Iterator[tuple[tuple[Any, ...], dict[str, str]]]:
+    """Yield each row of a problem: what both files have, in the order of the fields, and all of it."""
     with (_FOLDER / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        for row in csv.DictReader(file):
+            if row["dataset"] == problem:
+                level, delta = float(row["log_epsilon"]), float(row["delta"])
+                yield (problem, level, delta, int(row["rounds"]), int(row["projection_dim"])), row

@@ -1,4 +1,4 @@
-"""One run of one arm, and all runs of a cell of the paper's tables."""
+"""One run of one arm: the search, and the regrets of what it asked."""
 
 from __future__ import annotations
 
@@ -44,8 +44,16 @@ def simulate(problem: Problem, arm: Arm, settings: Settings, seed: int, rounds: 
     released = arm.release(problem, settings, seed)
     initial = int(torch.randint(len(outcomes), (), generator=stream(seed, "initial record")))
     ties = stream(seed, "ties")
-    how = search_learning if arm.learns_lengthscale else search
-    return how(released, problem.hyperparameters, arm.rule, outcomes, [initial], rounds, ties)
+    return search(
+        released,
+        problem.hyperparameters,
+        arm.rule,
+        outcomes,
+        [initial],
+        rounds,
+        ties,
+        learns_lengthscale=arm.learns_lengthscale,
+    )
 
 
 def search(
@@ -56,47 +64,41 @@ def search(
     initial: list[int],
     rounds: int,
     ties: torch.Generator,
+    *,
+    learns_lengthscale: bool = False,
 ) -> list[int]:
-    """Search with known hyperparameters, and return the rows asked, the initial ones first."""
-    asked = list(initial)
-    model = known_model(released, hyperparameters, asked, outcomes[asked])
-    posterior = DiscretePosterior(model, released.rows)
-    for t in range(1, rounds + 1):
-        index = rule.choose(posterior, t, asked, ties)
-        asked.append(index)
-        posterior.append(index, float(outcomes[index]))
-    return asked
+    """Search, and return the rows asked, the initial ones first.
 
-
-def search_learning(
-    released: Released,
-    hyperparameters: Hyperparameters,
-    rule: Rule,
-    outcomes: Tensor,
-    initial: list[int],
-    rounds: int,
-    ties: torch.Generator,
-) -> list[int]:
-    """The same by a modeler who takes the length-scale for a first guess, and fits it each round.
-
-    Its prior is log-normal around the guess, with a standard deviation of 1 in the logarithm.
+    Hyperparameters are known, or the length-scale is a first guess alone, and fitted each round.
     """
     asked = list(initial)
-    posterior = None
+
+    def model() -> SingleTaskGP:
+        known = known_model(released, hyperparameters, asked, outcomes[asked])
+        if learns_lengthscale:
+            _fit_lengthscale(known, float(released.lengthscale.mean()))
+        return known
+
+    # A fit changes everything, so that nothing is worth keeping.
+    kept = NOTHING_KEPT if learns_lengthscale else None
+    posterior = DiscretePosterior(model(), released.rows, max_memory=kept)
     for t in range(1, rounds + 1):
-        model = known_model(released, hyperparameters, asked, outcomes[asked])
-        kernel = model.covar_module.base_kernel
-        guess = math.log(float(released.lengthscale.mean()))
-        kernel.register_prior("lengthscale_prior", LogNormalPrior(guess, 1.0), "lengthscale")
-        for name, parameter in model.named_parameters():
-            parameter.requires_grad_("lengthscale" in name)
-        fit_model(model)
-        if posterior is None:
-            posterior = DiscretePosterior(model, released.rows, max_memory=NOTHING_KEPT)
-        else:
-            posterior.update(model)
-        asked.append(rule.choose(posterior, t, asked, ties))
+        if learns_lengthscale and t > 1:
+            posterior.update(model())
+        index = rule.choose(posterior, t, asked, ties)
+        asked.append(index)
+        if not learns_lengthscale:
+            posterior.append(index, float(outcomes[index]))
     return asked
+
+
+def _fit_lengthscale(model: SingleTaskGP, guess: float) -> None:
+    """Fit it alone; its prior is log-normal around a guess, with a deviation of 1 in the logarithm."""
+    prior = LogNormalPrior(math.log(guess), 1.0)
+    model.covar_module.base_kernel.register_prior("lengthscale_prior", prior, "lengthscale")
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_("lengthscale" in name)
+    fit_model(model)
 
 
 def known_model(

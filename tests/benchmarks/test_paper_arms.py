@@ -227,6 +227,7 @@ def test_only_the_length_scale_is_learned(problem, monkeypatch):
     fit = simulate_module.fit_model
     monkeypatch.setattr(simulate_module, "fit_model", lambda model: fitted.append(fit(model)))
     simulate(problem, LEARNED, BELOW, 0, rounds=3)
+    assert len(fitted) == 3
     known = problem.hyperparameters
     for model in fitted:
         assert model.likelihood.noise.item() == pytest.approx(known.noise_variance)
