@@ -3,6 +3,7 @@ import csv
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,9 +27,10 @@ from parallel import Job, complete
 from printed import gaps, tables
 from problems import PROBLEMS
 from simulate import Curves, simulate
-from store import RunsInTheWayError, RunStore, fingerprint
+from store import _WITHOUT, RunsInTheWayError, RunStore, fingerprint
 from summary import Mean, final, gap, results_of, write_curves
 
+import botorch_private
 from botorch_private import cli
 
 PAPER = Path(__file__).parents[2] / "benchmarks" / "paper"
@@ -127,7 +129,7 @@ def test_two_processes_cannot_write_the_same_runs(tmp_path, opened):
     assert len(opened(path)) == 1
 
 
-def test_fingerprint_is_of_code_and_data(tmp_path, monkeypatch):
+def test_fingerprint_is_of_code_and_data(tmp_path):
     first = fingerprint()
     assert first == fingerprint()
     copy = tmp_path / "paper"
@@ -138,6 +140,22 @@ def test_fingerprint_is_of_code_and_data(tmp_path, monkeypatch):
     assert fingerprint(Path(os.path.relpath(copy))) == first
     (copy / "arms.py").write_text("# another arm does\n")
     assert fingerprint(copy) != first
+
+
+def test_a_change_of_the_service_leaves_finished_runs_valid_and_one_of_a_mechanism_does_not(
+    tmp_path, monkeypatch
+):
+    package = tmp_path / "botorch_private"
+    shutil.copytree(Path(botorch_private.__file__).parent, package)
+    monkeypatch.setattr(botorch_private, "__file__", str(package / "__init__.py"))
+    first = fingerprint()
+    for name in _WITHOUT:
+        path = package / name
+        assert path.exists(), name
+        (path if path.is_file() else path / "__init__.py").write_text("# changes no run\n")
+    assert fingerprint() == first
+    (package / "mechanisms" / "noise.py").write_text("# changes all of them\n")
+    assert fingerprint() != first
 
 
 def square(number):
