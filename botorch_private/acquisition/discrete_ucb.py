@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import PosteriorTransform
 from botorch.exceptions import UnsupportedError
@@ -64,6 +65,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         maximize: False: look for small outcomes.
         chunk_size: Candidates scored at once by a model without a `DiscretePosterior`.
         max_memory: Bytes that a `DiscretePosterior` built here may keep; 1 GiB by default.
+        X_pending: As for `set_X_pending`.
 
     Raises:
         ValueError: If an argument is out of range, `candidates` are not finite, or they are not those
@@ -89,6 +91,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         maximize: bool = True,
         chunk_size: int = _CHUNK,
         max_memory: int = DEFAULT_MEMORY,
+        X_pending: Tensor | None = None,
     ) -> None:
         candidates = _checked(candidates, model)
         _validate.count(chunk_size=chunk_size, max_memory=max_memory)
@@ -103,9 +106,9 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self.maximize = maximize
         self.chunk_size = chunk_size
         self.max_memory = max_memory
-        self.X_pending: Tensor | None = None
         self._unconditioned = model
         object.__setattr__(self, "_built", None)  # beside the modules: not part of the state
+        self.set_X_pending(X_pending)
 
     @t_batch_mode_transform(expected_q=1)
     @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
@@ -130,14 +133,18 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         """Condition on the posterior mean at pending points, or on nothing.
 
         Args:
-            X_pending: ``m x d`` points that were asked and not yet answered; None: forget them.
+            X_pending: ``m x d`` points that were asked and not yet answered, in the place of earlier
+                ones; None: forget those. They are copied, without their gradients.
+
+        Warns:
+            BotorchWarning: If they require gradients, which they do not get.
         """
         model: Any = self._unconditioned
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
-                model = _hallucinate(self._fast(once=False) or model, X_pending)
+                model = _hallucinate(self._fast(once=False) or model, X_pending.detach())
+        AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
         self.model = model
-        self.X_pending = X_pending
 
     def scores(self) -> Tensor:
         """Scores of all candidates, ``n`` numbers, without gradients.

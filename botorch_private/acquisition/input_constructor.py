@@ -51,8 +51,7 @@ def construct_inputs_discrete_ucb(
         beta_scale: As for `DiscreteUCB`.
         posterior_transform: As for `DiscreteUCB`.
         maximize: As for `DiscreteUCB`.
-        X_pending: ``m x d`` points that were asked and not yet answered. The model that is returned is
-            conditioned on its posterior mean there, for good: a later ``set_X_pending`` adds to it.
+        X_pending: As for `DiscreteUCB`.
         objective: Refused: it needs samples of the posterior.
         constraints: Refused, rather than ignored.
 
@@ -74,7 +73,7 @@ def construct_inputs_discrete_ucb(
             "in Ax they are one of botorch_acqf_options"
         )
     pending = 0 if X_pending is None else len(X_pending)
-    arguments: dict[str, Any] = {
+    return {
         "model": model,
         "candidates": candidates,
         "t": _round(training_data, pending, beta) if t is None else t,
@@ -83,12 +82,8 @@ def construct_inputs_discrete_ucb(
         "beta_scale": beta_scale,
         "posterior_transform": posterior_transform,
         "maximize": maximize,
+        "X_pending": X_pending,
     }
-    if pending:
-        acqf = DiscreteUCB(**arguments)
-        acqf.set_X_pending(X_pending)
-        arguments["model"] = acqf.model
-    return arguments
 
 
 def _round(training_data: Datasets | None, pending: int, beta: float | None) -> int:

@@ -11,7 +11,7 @@ import torch
 from botorch.acquisition import UpperConfidenceBound
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.exceptions import UnsupportedError
-from botorch.exceptions.warnings import InputDataWarning
+from botorch.exceptions.warnings import BotorchWarning, InputDataWarning
 from botorch.models import ModelListGP, SingleTaskGP
 from botorch.models import fully_bayesian as botorch_fully_bayesian
 from botorch.models.deterministic import GenericDeterministicModel
@@ -428,6 +428,17 @@ def test_pending_rows_are_restored_after_an_error(build, weights, pending, monke
     assert acqf.X_pending is None if pending is None else torch.equal(acqf.X_pending, pending)
     monkeypatch.setattr(acqf, "_scores", score)
     assert_close(acqf.scores(), before, rtol=1e-9, atol=1e-9)
+
+
+def test_pending_rows_are_copied_and_do_not_get_gradients_as_in_botorch():
+    acqf, pending = ucb(single()), X[[10, 11]].clone().requires_grad_()
+    with pytest.warns(BotorchWarning, match="Pending points require a gradient"):
+        acqf.set_X_pending(pending)
+    with torch.no_grad():
+        pending.zero_()
+    assert torch.equal(acqf.X_pending, X[[10, 11]])
+    assert not acqf.X_pending.requires_grad
+    assert_close(acqf.scores(), ucb(single(), X_pending=X[[10, 11]]).scores())
 
 
 def test_pending_rows_that_do_not_fit_leave_everything_as_it_was():

@@ -131,11 +131,13 @@ def test_pending_points_count_as_those_set_by_the_user(build, weights):
     assert torch.equal(rows, X[theirs.select(q=3, exclude=PENDING)])
 
 
-def test_later_pending_points_add_to_those_of_the_host():
-    theirs, ours = built(plain(), t=3, X_pending=X[PENDING]), DiscreteUCB(plain(), X, 3)
+def test_later_pending_points_replace_those_of_the_host():
+    theirs, free = built(plain(), t=3, X_pending=X[PENDING]), DiscreteUCB(plain(), X, 3)
+    assert torch.equal(theirs.X_pending, X[PENDING])
     theirs.set_X_pending(X[[33]])
-    ours.set_X_pending(X[[*PENDING, 33]])
-    assert_close(theirs.scores(), ours.scores(), rtol=1e-9, atol=1e-9)
+    assert_close(theirs.scores(), DiscreteUCB(plain(), X, 3, X_pending=X[[33]]).scores())
+    theirs.set_X_pending(None)
+    assert torch.equal(theirs.scores(), free.scores())
 
 
 def test_pending_points_leave_the_model_of_the_host_as_it_is():
