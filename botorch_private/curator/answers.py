@@ -1,60 +1,70 @@
-"""NoisedAnswers: the noise on each record's answer, drawn once and kept."""
+"""Answers: what the modeler is told of each record, measured at most once and then recalled."""
 
 from __future__ import annotations
 
-from typing import Any
+from torch import Tensor
 
-import numpy as np
-import torch
-
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.mechanisms.outcome import OutcomeMechanism
-from botorch_private.outcome_grid import noised_answer
+from botorch_private.curator.ledger import BudgetError
+from botorch_private.curator.noised_answers import NoisedAnswers
+from botorch_private.curator.objective import MeasurementError, Objective
 
 
-class NoisedAnswers:
-    """Noise for the answers about ``n`` records, all drawn before any is asked for.
+class Answers:
+    """Answers about records, kept for as long as the table is.
 
     Args:
-        mechanism: How outcomes are noised.
-        n: Number of records.
-        answers: None: the outcome of a record is a matter of that record alone. A number: so many
-            answers may depend on other records as well.
-        generator: None: operating-system entropy. A generator voids the guarantee.
-
-    Attributes:
-        mechanism: The same.
-        guarantee: What the answers promise.
-        steps: ``n`` integers: the noise, in steps of the grid. For the curator's eyes only.
+        objective: Measures a record.
+        noised: Noise on the answers; None: outcomes are answered as they are.
+        max_queries: Largest number of different records that are measured; None: no limit.
     """
 
     def __init__(
-        self,
-        mechanism: Any,
-        n: int,
-        *,
-        answers: int | None,
-        generator: torch.Generator | None,
+        self, objective: Objective, noised: NoisedAnswers | None, max_queries: int | None
     ) -> None:
-        if not isinstance(mechanism, OutcomeMechanism):
-            raise TypeError(
-                f"outcome_mechanism must be an OutcomeMechanism, got {type(mechanism).__name__}"
-            )
-        self.mechanism = mechanism
-        self.guarantee: PrivacyGuarantee = mechanism.guarantee(
-            answers=answers, seeded=generator is not None
-        )
-        self._generator = generator
-        self.steps = np.zeros(0, dtype=np.int64)
-        self.join(n)
+        self.objective, self.noised, self.max_queries = objective, noised, max_queries
+        self._values: dict[int, float] = {}  # as the modeler gets them
+        self._unmeasured: set[int] = set()  # asked for, and known to have no outcome
 
-    def join(self, count: int) -> None:
-        """Draw the noise of so many more records."""
-        more = self.mechanism.draw_steps(count, generator=self._generator)
-        self.steps = np.concatenate([self.steps, more])
+    @property
+    def given(self) -> int:
+        """How many records were measured, or found to have no outcome."""
+        return len(self._values) + len(self._unmeasured)
 
-    def of(self, record: int, outcome: float) -> float:
-        """The answer about a record with this outcome."""
-        low, high = self.mechanism.bound
-        value, steps = np.array(outcome), self.steps[record]
-        return float(noised_answer(value, steps, low=low, high=high, grid=self.mechanism.law.grid))
+    @property
+    def left(self) -> int | None:
+        """How many more records may be measured; None: no limit."""
+        return None if self.max_queries is None else self.max_queries - self.given
+
+    def of(self, record: int, features: Tensor, row: int) -> float:
+        """The answer about a record.
+
+        Args:
+            record: Its place in the table.
+            features: Its raw features.
+            row: Its released row, for messages: they name nothing else of it.
+
+        Raises:
+            ValueError: If the objective returned no finite number.
+            MeasurementError: If the objective failed; for good where answers are noised.
+            BudgetError: If the record was never measured and `max_queries` are spent.
+        """
+        if record in self._unmeasured:
+            raise MeasurementError(f"released row {row} cannot be measured")
+        if record not in self._values:
+            if self.left is not None and self.left <= 0:
+                raise BudgetError(
+                    f"all max_queries={self.max_queries} measurements are spent; rows that were "
+                    f"measured before are still answered"
+                )
+            self._values[record] = self._measured(record, features, row)
+        return self._values[record]
+
+    def _measured(self, record: int, features: Tensor, row: int) -> float:
+        if self.noised is None:
+            return self.objective(record, features, row)
+        try:
+            outcome = self.objective.quietly(record, features, row)
+        except MeasurementError:
+            self._unmeasured.add(record)  # it counts, and is not tried again
+            raise
+        return self.noised.of(record, outcome)

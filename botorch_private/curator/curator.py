@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.curator.answers import NoisedAnswers
+from botorch_private.curator.answers import Answers
 from botorch_private.curator.ledger import BudgetError, Ledger
-from botorch_private.curator.objective import MeasurementError, Objective
+from botorch_private.curator.noised_answers import NoisedAnswers
+from botorch_private.curator.objective import Objective
 from botorch_private.curator.publish import Published, check_parts, publish, publish_more
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.mechanisms.base import Mechanism
@@ -80,10 +81,9 @@ class Curator:
         self._handed_over = False
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
-        self._objective = Objective(objective, len(self._records))
+        measure = Objective(objective, len(self._records))
         if max_queries is not None:
             _validate.count(max_queries=max_queries)
-        self._max_queries = max_queries
         _validate.generator(generator=generator)
         if shared_outcomes and outcome_mechanism is None:
             raise ValueError("shared_outcomes must be False without an outcome_mechanism, got True")
@@ -91,17 +91,16 @@ class Curator:
             raise ValueError(
                 "max_queries must be given with shared_outcomes=True: answers then add up, got None"
             )
-        self._noised: NoisedAnswers | None = None
+        noised = None
         if outcome_mechanism is not None:
-            self._noised = NoisedAnswers(
+            noised = NoisedAnswers(
                 outcome_mechanism,
                 len(self._records),
                 answers=max_queries if shared_outcomes else None,
                 generator=generator,
             )
         self._ledger = _ledger(privacy_budget, ledger)
-        self._answers: dict[int, float] = {}  # as the modeler gets them
-        self._unmeasured: set[int] = set()  # asked for, and known to have no outcome
+        self._answers = Answers(measure, noised, max_queries)
         self._lock = threading.RLock()
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
@@ -136,38 +135,40 @@ class Curator:
     @property
     def outcomes(self) -> Tensor | None:
         """``n`` known outcomes, or None where they are measured. For the curator's eyes only."""
-        known = self._objective.outcomes
+        known = self._answers.objective.outcomes
         return None if known is None else known.clone()
 
     @property
     def last_failure(self) -> Exception | None:
         """What the objective raised last. For the curator's eyes only: it may name a record's values."""
-        return self._objective.last_failure
+        return self._answers.objective.last_failure
 
     @property
     def noise_steps(self) -> Tensor | None:
         """Noise of the ``n`` answers in steps of their grid, or None. For the curator's eyes only."""
-        return None if self._noised is None else torch.from_numpy(self._noised.steps.copy())
+        noised = self._answers.noised
+        return None if noised is None else torch.from_numpy(noised.steps.copy())
 
     @property
     def outcome_mechanism(self) -> OutcomeMechanism | None:
         """Noise on the answers; None: none."""
-        return None if self._noised is None else self._noised.mechanism
+        noised = self._answers.noised
+        return None if noised is None else noised.mechanism
 
     @property
     def max_queries(self) -> int | None:
         """Largest number of different records that will be measured; None: no limit."""
-        return self._max_queries
+        return self._answers.max_queries
 
     @property
     def answered(self) -> int:
         """How many records were asked for and measured, or found to have no outcome."""
-        return len(self._answers) + len(self._unmeasured)
+        return self._answers.given
 
     @property
     def queries_left(self) -> int | None:
         """How many more records may be measured; None: no limit."""
-        return None if self.max_queries is None else self.max_queries - self.answered
+        return self._answers.left
 
     def query(self, index: int) -> Observation:
         """Measure the record behind a released row, or recall its answer.
@@ -186,17 +187,7 @@ class Curator:
         with self._lock:  # threads must neither measure twice nor exceed the budget together
             self._refuse_copies()
             record = int(self._published.permutation[row])
-            if record in self._unmeasured:
-                raise MeasurementError(f"released row {row} cannot be measured")
-            if record not in self._answers:
-                left = self.queries_left
-                if left is not None and left <= 0:
-                    raise BudgetError(
-                        f"all max_queries={self.max_queries} measurements are spent; rows that were "
-                        f"measured before are still answered"
-                    )
-                self._answers[record] = self._answer(record, row)
-            return Observation(row, self._answers[record])
+            return Observation(row, self._answers.of(record, self._records[record], row))
 
     def add(self, records: Any, outcomes: Any = None) -> Release:
         """Let further records join the table, and their rows the release.
@@ -218,7 +209,8 @@ class Curator:
             BudgetError: If the budget does not allow for it; nothing has been released then.
         """
         table = self._scaling.check(records)
-        known = self._objective.of_joining(outcomes, len(table))
+        answers = self._answers
+        known = answers.objective.of_joining(outcomes, len(table))
         with self._lock:
             self._refuse_copies()
             self._published = publish_more(
@@ -226,9 +218,9 @@ class Curator:
             )
             known_before = RecordIndex(self._records.numpy())
             self._records = torch.cat([self._records, table])
-            if self._noised is not None:
-                self._noised.join(len(table))
-            self._objective.join(known)
+            if answers.noised is not None:
+                answers.noised.join(len(table))
+            answers.objective.join(known)
             if (known_before.find(table.numpy()) >= 0).any():
                 warnings.warn(
                     "some of the records that join equal records of the table: if they are of the same "
@@ -274,11 +266,12 @@ class Curator:
         return f"Curator({self.release!r}, measured={self.answered}{limit})"
 
     def _publish(self, *, answers_promised: bool = False) -> Published:
+        noised = self._answers.noised
         return publish(
             self._records,
             self._scaling,
             self._mechanism,
-            outcome_guarantee=None if self._noised is None else self._noised.guarantee,
+            outcome_guarantee=None if noised is None else noised.guarantee,
             answers_promised=answers_promised,
             ledger=self._ledger,
             generator=self._generator,
@@ -293,16 +286,6 @@ class Curator:
                 "a curator answers in the process that made it: a forked copy would count its own "
                 "answers and measure again, with the same noise"
             )
-
-    def _answer(self, record: int, row: int) -> float:
-        if self._noised is None:
-            return self._objective(record, self._records[record], row)
-        try:
-            outcome = self._objective.quietly(record, self._records[record], row)
-        except MeasurementError:
-            self._unmeasured.add(record)  # it counts, and is not tried again
-            raise
-        return self._noised.of(record, outcome)
 
 
 def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:

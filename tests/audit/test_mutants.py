@@ -14,7 +14,8 @@ from botorch_private import (
     PublicScaling,
 )
 from botorch_private.audit import empirical_epsilon, order_audit, repeats_audit, replay
-from botorch_private.curator.answers import NoisedAnswers
+from botorch_private.curator.answers import Answers
+from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.publish import publish
 from botorch_private.mechanisms.base import Drawn
 from botorch_private.mechanisms.noise import calibrate
@@ -108,8 +109,9 @@ class ForgetfulCurator(Curator):
     """Draws the noise on an outcome anew at each query."""
 
     def query(self, index):
-        self._answers.clear()
-        self._noised = NoisedAnswers(self.outcome_mechanism, len(RECORDS), answers=None, generator=None)
+        old = self._answers
+        noised = NoisedAnswers(self.outcome_mechanism, len(RECORDS), answers=None, generator=None)
+        self._answers = Answers(old.objective, noised, old.max_queries)
         return super().query(index)
 
 

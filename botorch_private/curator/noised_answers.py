@@ -1,0 +1,60 @@
+"""NoisedAnswers: the noise on each record's answer, drawn once and kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.mechanisms.outcome import OutcomeMechanism
+from botorch_private.outcome_grid import noised_answer
+
+
+class NoisedAnswers:
+    """Noise for the answers about ``n`` records, all drawn before any is asked for.
+
+    Args:
+        mechanism: How outcomes are noised.
+        n: Number of records.
+        answers: None: the outcome of a record is a matter of that record alone. A number: so many
+            answers may depend on other records as well.
+        generator: None: operating-system entropy. A generator voids the guarantee.
+
+    Attributes:
+        mechanism: The same.
+        guarantee: What the answers promise.
+        steps: ``n`` integers: the noise, in steps of the grid. For the curator's eyes only.
+    """
+
+    def __init__(
+        self,
+        mechanism: Any,
+        n: int,
+        *,
+        answers: int | None,
+        generator: torch.Generator | None,
+    ) -> None:
+        if not isinstance(mechanism, OutcomeMechanism):
+            raise TypeError(
+                f"outcome_mechanism must be an OutcomeMechanism, got {type(mechanism).__name__}"
+            )
+        self.mechanism = mechanism
+        self.guarantee: PrivacyGuarantee = mechanism.guarantee(
+            answers=answers, seeded=generator is not None
+        )
+        self._generator = generator
+        self.steps = np.zeros(0, dtype=np.int64)
+        self.join(n)
+
+    def join(self, count: int) -> None:
+        """Draw the noise of so many more records."""
+        more = self.mechanism.draw_steps(count, generator=self._generator)
+        self.steps = np.concatenate([self.steps, more])
+
+    def of(self, record: int, outcome: float) -> float:
+        """The answer about a record with this outcome."""
+        low, high = self.mechanism.bound
+        value, steps = np.array(outcome), self.steps[record]
+        return float(noised_answer(value, steps, low=low, high=high, grid=self.mechanism.law.grid))
