@@ -201,7 +201,7 @@ class DiscretePosterior(Model):
         """
         row = _validate.index(len(self.candidates), index=index)
         value = _validate.number(value=value)
-        self._check_place(value)
+        self._check_place(value=value)
         noise = math.nan
         if self._observed.known_noise:
             if noise_variance is None:
@@ -226,7 +226,7 @@ class DiscretePosterior(Model):
         row = _validate.index(len(self.candidates), index=index)
         value = _validate.number(value=value)
         self._notice_new_data()
-        self._check_place(value)
+        self._check_place(value=value)
         places = self._observed.positions(self._Z[row])
         if len(places) != 1:
             raise ValueError(
@@ -271,15 +271,27 @@ class DiscretePosterior(Model):
             noise: ``m x 1`` noise variances in squared outcome units for a model with known noise;
                 None: the average of the known ones.
             **kwargs: Ignored, as BoTorch passes options of its own models.
+
+        Raises:
+            ValueError: If the shapes do not fit, or something is missing, infinite, or has no place in
+                the model's units.
         """
-        if X.ndim != 2 or Y.numel() != len(X):
+        if X.ndim != 2 or Y.numel() != len(X) or (noise is not None and noise.numel() != len(X)):
             raise ValueError(
-                f"X and Y must be m x d points and m x 1 outcomes, got {tuple(X.shape)} and "
-                f"{tuple(Y.shape)}"
+                f"X and Y must be m x d points and m x 1 outcomes, and noise their m x 1 variances, got "
+                f"{[tuple(each.shape) for each in (X, Y, noise) if each is not None]}"
             )
         twin = self._fork()
-        known = [math.nan] * len(X) if noise is None else noise.reshape(-1).tolist()
-        twin._observed.add(X, Y.reshape(-1).tolist(), known)
+        if len(X):
+            _validate.points(X=X)
+            values = _validate.vector(Y=Y.reshape(-1)).tolist()
+            for value in values:
+                self._check_place(Y=value)
+            known = [math.nan] * len(X)
+            if noise is not None:
+                known = _validate.vector(noise=noise.reshape(-1)).tolist()
+                _validate.non_negative(noise=min(known))
+            twin._observed.add(X, values, known)
         return twin
 
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
@@ -298,7 +310,8 @@ class DiscretePosterior(Model):
         return twin
 
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
-        """The same for any ``m x d`` points, candidates or not."""
+        """The same for any finite ``m x d`` points, candidates or not."""
+        _validate.points(X=X)
         twin = self._fork()
         with torch.no_grad():
             mean, _ = self._in_model_units(self.model.transform_inputs(X))
@@ -314,10 +327,11 @@ class DiscretePosterior(Model):
 
     # --- how ---
 
-    def _check_place(self, value: float) -> None:
+    def _check_place(self, **named: float) -> None:
+        ((name, value),) = named.items()
         if not self._observed.has_place(value):
-            name = type(self.model.outcome_transform).__name__
-            raise ValueError(f"value must be finite after the model's {name}, got {value}")
+            transform = type(self.model.outcome_transform).__name__
+            raise ValueError(f"{name} must be finite after the model's {transform}, got {value}")
 
     def _fork(self) -> DiscretePosterior:
         self._update()

@@ -1675,6 +1675,26 @@ def test_points_and_outcomes_that_do_not_fit_are_refused(X, Y):
         DiscretePosterior(gp(), ROWS).condition_on_observations(X, Y)
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_missing_numbers_in_conditioning_are_refused_by_name(bad):
+    posterior = DiscretePosterior(gp(variances=[0.1, 0.2, 0.3]), ROWS)
+    rows, found = ROWS[:2], "NaN" if math.isnan(bad) else "an infinity"
+    for X, Y, noise, message in (
+        (nan_at(1, 2)[:2] if math.isnan(bad) else rows * bad, column(1, 2), None, "X must be finite"),
+        (rows, column(1, bad), None, f"Y must be finite, got {found} at position 1"),
+        (rows, column(1, 2), column(bad, 1), f"noise must be finite, got {found} at position 0"),
+        (rows, column(1, 2), column(1, -1), "noise must be a finite number >= 0, got -1.0"),
+        (rows, column(1, 2), column(1), "noise their m x 1 variances"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            posterior.condition_on_observations(X, Y, noise=noise)
+    with pytest.raises(ValueError, match="X must be finite"):
+        posterior.hallucinate_points(rows * bad)
+    positive = DiscretePosterior(gp(values=[1.0, 2.0, 3.0], outcome="log"), ROWS)
+    with pytest.raises(ValueError, match="Y must be finite after the model's Log, got -1.0"):
+        positive.condition_on_observations(rows, column(1, -1))
+
+
 def test_scores_that_are_not_finite_are_refused():
     model = gp()
     posterior = DiscretePosterior(model, ROWS)
