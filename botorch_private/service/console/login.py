@@ -73,11 +73,17 @@ async def login(request: Request) -> Response:
         COOKIE,
         sessions.begin(token),
         path="/console",
-        secure=request.scope["scheme"] == "https",
+        secure=_over_tls(request),
         httponly=True,
         samesite="strict",
     )
     return answer
+
+
+def _over_tls(request: Request) -> bool:
+    """Whether the browser speaks TLS, if only to a proxy that speaks plain HTTP to this server."""
+    origin = request.headers.get("origin", "")  # it was checked to be the console's own
+    return request.scope["scheme"] == "https" or origin.lower().startswith("https://")
 
 
 @router.post("/logout")
