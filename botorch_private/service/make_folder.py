@@ -17,6 +17,7 @@ from botorch_private.service.clock import Clock
 from botorch_private.service.folder import FOLDER_MODE, Folder
 from botorch_private.service.schema import SCHEMA, Facts, write_facts
 from botorch_private.service.writer import connect
+from botorch_private.whole_file import sync_folder
 
 
 def make_folder(
@@ -32,7 +33,7 @@ def make_folder(
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
-    The folder appears whole or not at all, with mode 0700. Make it before anything is asked: the server
+    The folder appears whole or not at all, with mode 0700, and is on the disk when this returns. Make it before anything is asked: the server
     would not know answers that the curator gave.
 
     Args:
@@ -94,14 +95,15 @@ def make_folder(
         draft = Folder(temporary)
         curator.release.save(draft.release)
         curator.ledger.copy(draft.ledger)
-        np.save(draft.records, curator.records.numpy(), allow_pickle=False)
-        os.chmod(draft.records, 0o600)
+        _write_records(draft.records, curator)
         _write_database(draft.database, facts, curator, names)
+        sync_folder(temporary)
         curator.hand_over()
         os.rename(temporary, folder.path)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+    sync_folder(folder.path.absolute().parent)
     return folder
 
 
@@ -155,6 +157,14 @@ def check_settings(
             raise ValueError(
                 f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
             )
+
+
+def _write_records(path: Path, curator: Curator) -> None:
+    with path.open("xb") as file:
+        os.chmod(path, 0o600)
+        np.save(file, curator.records.numpy(), allow_pickle=False)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _write_database(path: Path, facts: Facts, curator: Curator, names: Sequence[str]) -> None:
