@@ -33,8 +33,8 @@ def make_folder(
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
-    The folder appears whole or not at all, with mode 0700, and is on the disk when this returns. Make it before anything is asked: the server
-    would not know answers that the curator gave.
+    The folder appears whole or not at all, with mode 0700, and is on the disk when this returns. Make it
+    before anything is asked: the server would not know answers that the curator gave.
 
     Args:
         path: Folder to make; there must be nothing yet.
