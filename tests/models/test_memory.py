@@ -10,13 +10,14 @@ import psutil
 import pytest
 import torch
 from botorch.models import SingleTaskGP
+from dense_gp import small_pieces
 from gpytorch.kernels import RBFKernel, RQKernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB
-from botorch_private.models import candidate_block, memory, prior, sweep
+from botorch_private.models import candidate_block, memory, sweep
 from botorch_private.models.memory import free_memory, in_words
 
 properties = settings(derandomize=True, max_examples=40, deadline=None, report_multiple_bugs=False)
@@ -63,12 +64,8 @@ def full_without_checks(indices):
 @pytest.fixture
 def blocks(monkeypatch):
     """Cut the 50 candidates into five blocks, each into chunks, and count memory from the first byte."""
-    monkeypatch.setattr(sweep, "_BLOCK", 10)
+    small_pieces(monkeypatch, block=10, chunk=3)
     monkeypatch.setattr(sweep, "_MUCH", 0)
-    for module in (sweep, candidate_block):
-        monkeypatch.setattr(module, "SLAB", 4)
-    for kind in (prior.ForwardPrior, prior.StationaryPrior):
-        monkeypatch.setattr(kind, "chunk", lambda self, m: 3)
 
 
 ROW = 8 * N  # bytes of V for one observation
@@ -108,11 +105,7 @@ def test_float32_takes_half():
 )
 def test_v_never_takes_more_than_max_memory_and_the_numbers_stay(max_memory, kernel, steps):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "_BLOCK", 10)
-        for module in (sweep, candidate_block):
-            patch.setattr(module, "SLAB", 4)
-        patch.setattr(prior.ForwardPrior, "chunk", lambda self, m: 3)
-        patch.setattr(prior.StationaryPrior, "chunk", lambda self, m: 3)
+        small_pieces(patch, block=10, chunk=3)
         posterior = DiscretePosterior(gp(kernel=kernel), ROWS, max_memory=max_memory)
         indices = [0, 1, 2]
         for step in steps:
