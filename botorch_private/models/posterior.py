@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from botorch.acquisition.objective import PosteriorTransform
-from botorch.exceptions import UnsupportedError
 from botorch.models.model import Model
-from botorch.posteriors import GPyTorchPosterior, Posterior
-from gpytorch.distributions import MultivariateNormal
-from linear_operator import to_linear_operator
+from botorch.posteriors import Posterior
 from torch import Tensor
 
 from botorch_private import _validate
-from botorch_private.models.exactness import why_not_exact
+from botorch_private.models import posterior_checks as check
+from botorch_private.models.joint import joint_moments, joint_posterior
 from botorch_private.models.observed import Observed
 from botorch_private.models.outcome_units import outcome_moments, outcome_scale
 from botorch_private.models.prior import prior_of
@@ -70,14 +67,8 @@ class DiscretePosterior(Model):
 
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
-        _refuse_inexact(model)
-        _validate.points(candidates=candidates)
-        trained = model.train_inputs[0]
-        if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
-            raise ValueError(
-                f"candidates must have the dtype and device of the model, {trained.dtype} on "
-                f"{trained.device}, got {candidates.dtype} on {candidates.device}"
-            )
+        check.exact(model)
+        check.candidates_of(model, candidates)
         if max_memory is not None:
             _validate.count(max_memory=max_memory)
         self.model = model
@@ -160,33 +151,9 @@ class DiscretePosterior(Model):
         if output_indices not in (None, [0]):
             raise ValueError(f"output_indices must be None or [0] for one output, got {output_indices}")
         self._update()
-        sweep = self._sweep
         X = self.model.transform_inputs(X)
-        mean, covariance = self._in_model_units(X)
-        if observation_noise is not False:
-            noise = observation_noise
-            if not isinstance(noise, Tensor):  # where each one's is known, the average, as in BoTorch
-                known = sweep.rows.noise if len(sweep.rows.noise) else self.model.likelihood.noise
-                noise = known.mean().reshape(1, 1)
-            noise = noise.squeeze(-1)
-            covariance = covariance + torch.diag_embed(noise.to(mean).expand_as(mean))
-        # A linear operator: a plain tensor would be refused where a variance is 0 up to rounding.
-        normal = MultivariateNormal(mean.to(X), to_linear_operator(covariance.to(X)))
-        posterior: Any = GPyTorchPosterior(normal)
-        if hasattr(self.model, "outcome_transform"):
-            posterior = self.model.outcome_transform.untransform_posterior(posterior, X=X)
+        posterior = joint_posterior(self.model, self._sweep, X, observation_noise)
         return posterior if posterior_transform is None else posterior_transform(posterior, X=X)
-
-    def _in_model_units(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Joint mean and covariance at ``batch_shape x q x r`` transformed points, in float64."""
-        sweep, prior = self._sweep, self.model.forward(X)
-        known = sweep.prior.differentiable64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
-        # t x (batch q): columns of V, as for the candidates
-        columns = torch.linalg.solve_triangular(sweep.factor, known, upper=False)
-        mean = prior.mean.double() + (sweep.weights @ columns).reshape(X.shape[:-1])
-        columns = columns.reshape(-1, *X.shape[:-1]).movedim(0, -2)
-        covariance = prior.lazy_covariance_matrix.to_dense().double() - columns.mT @ columns
-        return mean, covariance
 
     # --- what it learns ---
 
@@ -200,16 +167,8 @@ class DiscretePosterior(Model):
                 noise (`FixedNoiseGaussianLikelihood`), and for no other.
         """
         row = _validate.index(len(self.candidates), index=index)
-        value = _validate.number(value=value)
-        self._check_place(value=value)
-        noise = math.nan
-        if self._observed.known_noise:
-            if noise_variance is None:
-                raise ValueError("noise_variance must be given for a model with known noise, got None")
-            _validate.non_negative(noise_variance=noise_variance)
-            noise = float(noise_variance)
-        elif noise_variance is not None:
-            raise ValueError("noise_variance must be None for a model that learns its noise")
+        value = check.outcome(self._observed, value=value)
+        noise = check.noise_of_one(self._observed, noise_variance)
         self._notice_new_data()
         self._observed.add(self.candidates[row : row + 1], [value], [noise])
 
@@ -224,9 +183,8 @@ class DiscretePosterior(Model):
             ValueError: If the candidate was never observed, or more than once.
         """
         row = _validate.index(len(self.candidates), index=index)
-        value = _validate.number(value=value)
+        value = check.outcome(self._observed, value=value)
         self._notice_new_data()
-        self._check_place(value=value)
         places = self._observed.positions(self._Z[row])
         if len(places) != 1:
             raise ValueError(
@@ -245,17 +203,13 @@ class DiscretePosterior(Model):
         Args:
             model: As for the constructor, of the same dtype, device and number of inputs.
         """
-        _refuse_inexact(model)
-        old, new = self.model.train_inputs[0], model.train_inputs[0]
-        if (old.dtype, old.device) != (new.dtype, new.device):
-            raise ValueError(
-                f"model must stay {old.dtype} on {old.device}, got {new.dtype} on {new.device}"
-            )
+        check.exact(model)
+        check.same_kind(model, self.model)
         observed, snapshot = Observed(model), Snapshot(model)
         if snapshot != self._snapshot:
             self._take_hyperparameters(model, observed, snapshot)
         else:
-            _check_width(self._Z, model)
+            check.width(self._Z, model)
             with torch.no_grad():
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
@@ -276,22 +230,9 @@ class DiscretePosterior(Model):
             ValueError: If the shapes do not fit, or something is missing, infinite, or has no place in
                 the model's units.
         """
-        if X.ndim != 2 or Y.numel() != len(X) or (noise is not None and noise.numel() != len(X)):
-            raise ValueError(
-                f"X and Y must be m x d points and m x 1 outcomes, and noise their m x 1 variances, got "
-                f"{[tuple(each.shape) for each in (X, Y, noise) if each is not None]}"
-            )
+        values, variances = check.several(self._observed, X, Y, noise)
         twin = self._fork()
-        if len(X):
-            _validate.points(X=X)
-            values = _validate.vector(Y=Y.reshape(-1)).tolist()
-            for value in values:
-                self._check_place(Y=value)
-            known = [math.nan] * len(X)
-            if noise is not None:
-                known = _validate.vector(noise=noise.reshape(-1)).tolist()
-                _validate.non_negative(noise=min(known))
-            twin._observed.add(X, values, known)
+        twin._observed.add(X, values, variances)
         return twin
 
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
@@ -314,7 +255,7 @@ class DiscretePosterior(Model):
         _validate.points(X=X)
         twin = self._fork()
         with torch.no_grad():
-            mean, _ = self._in_model_units(self.model.transform_inputs(X))
+            mean, _ = joint_moments(self.model, self._sweep, self.model.transform_inputs(X))
         twin._observed.assume(X, mean.tolist())
         return twin
 
@@ -326,12 +267,6 @@ class DiscretePosterior(Model):
         self._observed.assume(self.candidates[rows], self._sweep.mean[rows].double().tolist())
 
     # --- how ---
-
-    def _check_place(self, **named: float) -> None:
-        ((name, value),) = named.items()
-        if not self._observed.has_place(value):
-            transform = type(self.model.outcome_transform).__name__
-            raise ValueError(f"{name} must be finite after the model's {transform}, got {value}")
 
     def _fork(self) -> DiscretePosterior:
         self._update()
@@ -350,7 +285,7 @@ class DiscretePosterior(Model):
         """Start from no observations, with a model's present hyperparameters."""
         with torch.no_grad():
             Z = model.transform_inputs(self.candidates).detach()
-            _check_width(Z, model)
+            check.width(Z, model)
             observed.transform_again()
             self._sweep = CandidateSweep(Z, prior_of(model))
         self._Z, self._snapshot = Z, snapshot
@@ -362,18 +297,3 @@ class DiscretePosterior(Model):
             if not self._snapshot.holds():
                 self._take_hyperparameters(self.model, self._observed, Snapshot(self.model))
             self._sweep.update(self._observed.rows(), self.max_memory)
-
-
-def _refuse_inexact(model: Any) -> None:
-    reason = why_not_exact(model)
-    if reason:
-        raise UnsupportedError(f"DiscretePosterior needs {reason}")
-
-
-def _check_width(Z: Tensor, model: Any) -> None:
-    """Whether candidates fit the transformed training inputs of a model in eval mode."""
-    width = model.train_inputs[0].shape[-1]
-    if Z.shape[-1] != width:
-        raise ValueError(
-            f"candidates must have {width} columns like the inputs of the model, got {Z.shape[-1]}"
-        )

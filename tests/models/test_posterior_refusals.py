@@ -117,7 +117,7 @@ def test_missing_numbers_in_conditioning_are_refused_by_name(bad):
         (rows, column(1, bad), None, f"Y must be finite, got {found} at position 1"),
         (rows, column(1, 2), column(bad, 1), f"noise must be finite, got {found} at position 0"),
         (rows, column(1, 2), column(1, -1), "noise must be a finite number >= 0, got -1.0"),
-        (rows, column(1, 2), column(1), "noise their m x 1 variances"),
+        (rows, column(1, 2), column(1), "noise m x 1 variances of theirs"),
     ):
         with pytest.raises(ValueError, match=message):
             posterior.condition_on_observations(X, Y, noise=noise)
