@@ -7,12 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from patience import wait_until
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
 
@@ -395,13 +395,6 @@ def begun(output, lines, **how):
     return process
 
 
-def wait_until(condition, *, seconds):
-    for _ in range(10 * seconds):
-        if condition():
-            return
-        time.sleep(0.1)
-
-
 def test_an_interrupt_keeps_what_was_done(tmp_path):
     """Ctrl-C in the terminal: a signal to the whole group."""
     output = tmp_path / "out"
@@ -423,8 +416,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path):
     assert children
     process.kill()
     process.wait()
-    wait_until(lambda: not any(map(psutil.pid_exists, children)), seconds=20)
-    assert not any(map(psutil.pid_exists, children))
+    wait_until(lambda: not any(map(psutil.pid_exists, children)))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 
 import httpx2
 import pytest
+from patience import wait_until
 from remote_server import Here, N, Server, make_modeler
 
 from botorch_private import Observation, Release, RemoteCurator, RemoteError, WithdrawnError, run
@@ -78,8 +79,7 @@ def test_waiting_for_a_measurement_outlives_the_server(serve, end):
     with RemoteCurator(server.url, server.token) as curator:
         waiting = threading.Thread(target=lambda: found.append(curator.query(4)))
         waiting.start()
-        while not server.questions():
-            time.sleep(0.02)
+        wait_until(server.questions)
         time.sleep(0.2)  # by now the client waits for the answer
         end(server)
         time.sleep(0.3)

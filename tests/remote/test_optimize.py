@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import wait_until
 from remote_server import Here, make_modeler
 
 from botorch_private import RemoteCurator, cli, run
@@ -61,13 +62,6 @@ def arguments(tmp_path):
         return list(map(str, (server.url, *fixed, *more)))
 
     return make
-
-
-def wait_until(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def undisturbed(server, rounds):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from staff_browser import console_folder
 from starlette.testclient import TestClient
 
 from botorch_private import Curator, NoisyProjection, OutcomeMechanism, PublicScaling
@@ -73,3 +74,9 @@ def serve(tmp_path):
     for client, store in opened:
         client.__exit__(None, None, None)
         store.close()
+
+
+@pytest.fixture
+def service(serve, tmp_path):
+    """A service whose records are measured by people at the console."""
+    return serve(folder=console_folder(tmp_path / "folder"))

@@ -9,11 +9,6 @@ from staff_browser import IDENTIFIERS, StaffBrowser, console_folder, logged_in
 from botorch_private.service.console.queue import PAGE_LENGTH
 
 
-@pytest.fixture
-def service(serve, tmp_path):
-    return serve(folder=console_folder(tmp_path / "folder"))
-
-
 def identifier(service, number):
     return service.store.identifier(service.store.query(number).row)
 

@@ -4,11 +4,6 @@ import pytest
 from staff_browser import IDENTIFIERS, console_folder, logged_in
 
 
-@pytest.fixture
-def service(serve, tmp_path):
-    return serve(folder=console_folder(tmp_path / "folder"))
-
-
 def correct(browser, number, value, reason, **more):
     browser.open(f"/console/measured/{number}")
     browser.send(f"/console/measured/{number}/check", value=value, reason=reason)
