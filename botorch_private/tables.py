@@ -71,7 +71,7 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
     texts = [each.name for each in encoding.features if not isinstance(each, Number)]
     frame = _numbers(path, numbers) if numbers else None
     if texts:
-        words = _load(path, texts, texts=True, only_empty_is_missing=True)
+        words = _load(path, texts, texts=True)
         for name in texts:
             _refuse_empty_cells(words[name], name, path)
         frame = words if frame is None else frame.join(words)
@@ -129,6 +129,8 @@ def _numbers(path: Path, wanted: list[str]) -> Any:
 def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     """Read a column as texts, such as the names of records; what looks like a number keeps its zeros.
 
+    Nothing but an empty cell is missing.
+
     Args:
         path: As in `read_table`.
         column: Its name.
@@ -152,14 +154,13 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _load(
-    path: Path, wanted: list[str], *, texts: bool = False, only_empty_is_missing: bool = False
-) -> Any:
+def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
     _existing(path)
-    missing = {"keep_default_na": False, "na_values": [""]} if only_empty_is_missing else {}
+    # Among texts nothing but an empty cell is missing: "NA" may be somebody's name.
+    as_texts = {"dtype": str, "keep_default_na": False, "na_values": [""]} if texts else {}
     try:
         if path.suffix.lower() == ".csv":
-            frame = _read_csv(path, wanted, dtype=str if texts else None, **missing)
+            frame = _read_csv(path, wanted, **as_texts)
         else:
             frame = _read_parquet(path, wanted)
     except UnicodeDecodeError:
@@ -215,11 +216,12 @@ def _exact_digits(version: str) -> dict[str, Any]:
 
 def _read_parquet(path: Path, wanted: list[str]) -> Any:
     _check_names(_parquet_names(path), wanted, path)
-    import pandas
     import pyarrow
+    from pyarrow import parquet
 
     try:
-        return pandas.read_parquet(path, engine="pyarrow", columns=wanted)
+        # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
+        return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 

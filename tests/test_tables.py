@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from botorch_private.encoding import Encoding
 from botorch_private.feature_kinds import Category, Number, YesNo
-from botorch_private.tables import read_encoded, read_names, read_table
+from botorch_private.tables import read_encoded, read_names, read_table, read_texts
 
 SECRET = "smith"
 
@@ -140,6 +140,22 @@ def test_kinds_are_read_from_a_parquet_file_as_well(tmp_path):
     frame = pandas.DataFrame({"age": [50, 60], "well": [True, False], "ward": ["01", "None"]})
     frame.to_parquet(tmp_path / "table.parquet")
     assert read_encoded(tmp_path / "table.parquet", KINDS).tolist() == [[1, 0, 50, 1], [0, 1, 60, 0]]
+
+
+def test_rows_of_a_parquet_file_are_records_whatever_pandas_labelled_them(tmp_path):
+    frame = pandas.DataFrame({"age": [50, 60, 70], "well": [True, False, True], "ward": ["01"] * 3})
+    frame.index = pandas.Index(["a", "a", "b"], name="id")  # as after joining two tables
+    frame.to_parquet(tmp_path / "table.parquet")
+    rows = read_encoded(tmp_path / "table.parquet", KINDS)
+    assert rows.tolist() == [[1, 0, 50, 1], [1, 0, 60, 0], [1, 0, 70, 1]]
+    assert read_texts(tmp_path / "table.parquet", "id") == ["a", "a", "b"]
+
+
+def test_texts_are_read_letter_by_letter(write):
+    path = write("id,age\n001,1\nNA,2\nnull,3\n")
+    assert read_texts(path, "id") == ["001", "NA", "null"]
+    with pytest.raises(ValueError, match="must have no empty cells, got one in row 2, column 'id'"):
+        read_texts(write("id,age\n,1\n"), "id")
 
 
 @pytest.mark.parametrize(
