@@ -146,7 +146,7 @@ class Category:
         """Return ``n x m`` numbers, NaN for what is no declared category."""
         codes = dict(zip(self.categories, np.eye(len(self.categories)), strict=True))
         none = np.full(len(self.categories), math.nan)
-        return np.stack([codes.get(str(cell), none) for cell in cells])
+        return np.array([codes.get(str(cell), none) for cell in cells]).reshape(-1, len(none))
 
     def decode(self, rows: np.ndarray) -> list[Any]:
         """The nearest category."""

@@ -169,6 +169,7 @@ def test_a_missing_column_is_named(frame):
         declared().encode([[1.0, 2.0, 3.0]])
     with pytest.raises(ValueError, match="records must have one column '0', but it has none"):
         Encoding([Number("0", 0, 1)]).encode(pandas.DataFrame([[1.0]]))
+    assert Encoding([Category("ward", WARDS)]).encode(frame({"ward": []})).shape == (0, 3)
     twice = pandas.DataFrame([[1.0, 2.0]], columns=["a", "a"])
     with pytest.raises(ValueError, match="records must have one column 'a', but it has several"):
         Encoding([Number("a", 0, 1)]).encode(twice)
