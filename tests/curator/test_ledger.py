@@ -120,6 +120,39 @@ def test_a_pure_budget_allows_for_the_samplers_arithmetic_and_refuses_gaussians(
         Ledger(budget(1.0, 1e-6)).spend(GAUSSIAN, start=0, stop=N)
 
 
+def test_a_budget_can_be_spent_to_the_last_bit_and_no_further():
+    claimed = PrivacyGuarantee("of its own", epsilon=3.0, delta=0.0, holds=True)
+    ledger = Ledger(budget(6.0))
+    for _ in range(2):
+        ledger.spend(claimed, start=0, stop=N)
+    with pytest.raises(BudgetError, match=r"of that 6 is spent, and with this epsilon would be 9"):
+        ledger.spend(claimed, start=0, stop=N)
+
+
+def test_the_delta_of_what_is_known_by_its_claim_alone_is_spent_in_any_case():
+    claimed = PrivacyGuarantee("of its own", epsilon=1.0, delta=1e-6, holds=True)
+    with pytest.raises(BudgetError, match="would be inf"):
+        Ledger(budget(9.0, 1e-7)).spend(claimed, start=0, stop=N)
+    ledger = Ledger(budget(9.0, 2e-6))
+    for _ in range(2):
+        ledger.spend(claimed, start=0, stop=N)
+    with pytest.raises(BudgetError, match="of that 2 is spent, and with this epsilon would be inf"):
+        ledger.spend(claimed, start=0, stop=N)
+
+
+def test_releases_are_charged_at_the_delta_of_the_budget_though_each_claims_a_larger_one():
+    expected = compose([GAUSSIAN] * 2, delta=1e-6).epsilon
+    assert expected > compose([GAUSSIAN] * 2, delta=1e-5).epsilon
+    for epsilon, fits in ((1.001 * expected, True), (0.999 * expected, False)):
+        ledger = Ledger(budget(epsilon, 1e-6))
+        ledger.spend(GAUSSIAN, start=0, stop=N)
+        if fits:
+            ledger.spend(GAUSSIAN, start=0, stop=N)
+        else:
+            with pytest.raises(BudgetError, match="would be"):
+                ledger.spend(GAUSSIAN, start=0, stop=N)
+
+
 def test_a_guarantee_that_does_not_hold_has_no_place_in_a_budget():
     spectral = planned_guarantee(N, SCALING, SpectralProjection(1.0, 1e-5, 2))
     with pytest.raises(
@@ -242,6 +275,14 @@ def test_a_file_is_made_at_the_first_entry(path):
     assert [name for name in os.listdir(path.parent) if not name.endswith(".lock")] == [path.name]
 
 
+def test_a_budget_is_in_the_file_before_anything_is_spent(path):
+    Ledger(budget(2.0), path)
+    with pytest.raises(BudgetError):
+        Ledger(path=path).spend(LAPLACE, LAPLACE, LAPLACE, start=0, stop=N)
+    with pytest.raises(ValueError, match="budget must be the one that"):
+        Ledger(budget(9.0), path)
+
+
 def test_a_file_is_the_same_by_any_name(path, monkeypatch):
     Ledger(budget(2.0), path).spend(LAPLACE, start=0, stop=N)
     link = path.with_name("link.json")
@@ -344,9 +385,31 @@ def test_a_torn_or_altered_file_is_refused(path):
         path.write_text(damaged)
         with pytest.raises(ValueError, match=r"restore it rather than starting anew"):
             Ledger(path=path)
-    path.write_text(whole.replace('"format_version": 1', '"format_version": 2'))
+    newer = whole.replace('"format_version": 1', '"format_version": 2')
+    path.write_text(newer.replace('"entries"', '"spendings"'))
     with pytest.raises(ValueError, match=r"format version 1, but .* has version 2: if that is newer"):
         Ledger(path=path)
+
+
+def test_a_file_in_another_format_is_refused_though_it_has_the_same_fields(path):
+    Ledger(budget(3.0), path).spend(LAPLACE, start=0, stop=N)
+    path.write_text(path.read_text().replace('"botorch-private ledger"', '"another ledger"'))
+    with pytest.raises(ValueError, match="its format is another one"):
+        Ledger(budget(3.0), path)
+
+
+def test_a_copy_goes_on_from_what_was_entered(path):
+    Ledger(budget(2.0)).copy(path)
+    assert (Ledger(path=path).budget, Ledger(path=path).entries) == (budget(2.0), ())
+    first = Ledger(budget(2.0))
+    first.spend(LAPLACE, start=0, stop=N)
+    first.copy(path)
+    copy = Ledger(path=path)
+    assert copy.entries == first.entries
+    copy.spend(LAPLACE, start=0, stop=N)
+    with pytest.raises(BudgetError, match="of that 2 is spent"):
+        copy.spend(LAPLACE, start=0, stop=N)
+    assert len(first.entries) == 1
 
 
 def test_a_file_that_vanished_is_not_begun_anew(path):
