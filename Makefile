@@ -13,7 +13,6 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := botorch_private tests benchmarks
 
 # One thread a process: with more, small matrices spend their time waiting for each other.
 export OMP_NUM_THREADS := 1
@@ -66,6 +65,7 @@ reproduce: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/speed
+	$(BIN)/python benchmarks/service.py
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet -r requirements/docs.txt

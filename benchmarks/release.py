@@ -4,7 +4,8 @@
 
 One thread, CPU seconds. Each figure of the look-up is the median of 9 runs; memory is the peak of a
 fresh process above what it held before it made the table. Targets: 10^6 x 10 records released in
-under 5 s and under 4 times the table's memory; a look-up of 10^5 rows in under 50 ms.
+under 5 s and under 4 times the table's memory (where released rows are no wider than records); a
+look-up of 10^5 rows in under 50 ms.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast a curator's server answers: many clients at once, rows measured already, the release.
 
-    python benchmarks/service.py [--seconds 60] [--clients 50]
+    python benchmarks/service.py [--seconds 60] [--clients 50]    # make bench runs it, too
 
 The server is a process of its own on this machine, reached over loopback; the clients share the other
 core. Writes ``benchmarks/results/service.md``.
