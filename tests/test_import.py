@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import botorch_private
 
@@ -14,6 +15,15 @@ def loaded_by(code):
 def test_importing_the_package_loads_nothing_that_is_not_used_yet():
     assert not {"torch", "botorch", "scipy", "numpy"} & loaded_by("import botorch_private")
     assert "botorch" not in loaded_by("from botorch_private import cli; cli._parser()")
+
+
+def test_a_server_that_is_left_running_has_no_pytorch():
+    service = Path(botorch_private.__file__).parent / "service"
+    names = {".".join(path.relative_to(service).with_suffix("").parts) for path in service.rglob("*.py")}
+    lean = sorted(names - {"make_folder", "initialize", "worker"})
+    assert "server" in lean
+    imports = "\n".join(f"import botorch_private.service.{name}" for name in lean)
+    assert "torch" not in loaded_by(imports)
 
 
 def test_every_public_name_has_a_home_and_nothing_else_has():
