@@ -58,7 +58,8 @@ class Release:
     outcome_guarantee: PrivacyGuarantee | None = None
 
     def __post_init__(self) -> None:
-        _validate.matrix(candidates=self.candidates, minimum_rows=2)
+        rows = _validate.matrix(candidates=self.candidates, minimum_rows=2)
+        object.__setattr__(self, "candidates", rows)  # float64 on the CPU, whatever came
         _validate.non_negative(noise_variance=self.noise_variance)
         _validate.count(noise_dim=self.noise_dim)
 

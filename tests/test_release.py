@@ -6,6 +6,7 @@ import pickle
 import pickletools
 import struct
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save as save_tensors
@@ -410,6 +411,23 @@ def test_no_record_no_outcome_no_permutation_and_no_seed_is_in_the_file(tmp_path
     assert json.dumps(order.tolist()).encode() not in content
     assert struct.pack("<Q", SEED) not in content
     assert str(SEED).encode() not in content
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1, 2], [3, 4]],
+        np.array([[1.0, 2.0], [3.0, 4.0]]),
+        torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True),
+    ],
+    ids=["list", "array", "float32"],
+)
+def test_rows_of_any_kind_become_a_float64_tensor(rows, tmp_path):
+    release = Release(rows, NoPrivacy().guarantee(2, 2), 0.0, 2, False)
+    assert release.candidates.dtype == torch.float64
+    assert release.candidates.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    release.save(tmp_path / "release")
+    assert Release.load(tmp_path / "release").identity == release.identity
 
 
 @pytest.mark.parametrize(
