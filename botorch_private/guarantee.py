@@ -44,9 +44,6 @@ OUTCOME_MISSING = "whether an outcome can be measured at all, and how long that 
 SHARED_OUTCOMES = (
     "outcomes may depend on other records as well, so that all answers add up, as many as may be given"
 )
-EXACT_ARITHMETIC = (
-    "the paper's theorem is for real numbers; these rows are float64 and not rounded to a grid"
-)
 ONE_RECORD = (
     "one record is protected at a time: a person who appears in several records is protected less"
 )
