@@ -23,7 +23,7 @@ SIZE = 200_000  # Kolmogorov-Smirnov at this size sees differences of 0.4 % in a
 
 
 class Words:
-    """A source that hands out the given words, then zeros with a one in the last place."""
+    """A source that hands out the given words, and no others."""
 
     seeded = True
 
@@ -67,10 +67,11 @@ def test_a_small_word_gets_more_bits_so_that_no_tail_is_cut_off():
 
 
 def test_small_uniforms_are_not_multiples_of_a_coarse_step():
-    # Words below 2^53 after the shift: 53 fresh bits follow.
-    u = uniforms(Words([[4 * 3], [0x9E3779B97F4A7C15]]), 1)
-    assert u[0] != 3.5 * 2.0**-62
-    assert math.frexp(u[0])[0] * 2**53 % 2 in (0.0, 1.0)
+    # Words below 2^53 after the shift: fresh bits follow, down to the last place of a float.
+    more = 0x9E3779B97F4A7C15
+    u = uniforms(Words([[4 * 3], [more]]), 1)
+    assert u[0] == (3 + ((more >> 2) + 0.5) * 2.0**-62) * 2.0**-62
+    assert u[0] * 2.0**62 % 2.0**-50 != 0
 
 
 def test_exponentials_keep_their_relative_accuracy_at_both_ends():
