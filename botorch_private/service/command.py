@@ -1,12 +1,15 @@
-"""botorch-private curator: make a folder, serve it, give out tokens, look at it, export it."""
+"""botorch-private curator: make a folder, serve it, look at it, export it."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from botorch_private.command_line import fail, show_help
+from botorch_private.service.opened import opened
+from botorch_private.service.token_command import add_token
 
 
 def add_curator(commands: Any) -> None:
@@ -20,25 +23,26 @@ def add_curator(commands: Any) -> None:
             "lets somebody in."
         ),
     )
-    curator.set_defaults(action=_help(curator), parser=curator)
+    curator.set_defaults(action=show_help(curator), parser=curator)
     verbs = curator.add_subparsers(dest="verb", metavar="COMMAND")
     _add_init(verbs)
     _add_serve(verbs)
-    _add_token(verbs)
-    for name, action, text in (
-        ("status", _status, "what is asked, measured and left; nothing of any record"),
-        ("export", _export, "queries and outcomes with the identifiers of their records, as CSV"),
-        ("retry", _retry, "let the objective try failed queries again"),
-    ):
-        verb = verbs.add_parser(
-            name, help=text, description=f"Show {text}." if name != "retry" else text
-        )
-        verb.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
-        if name == "export":
-            verb.add_argument(
-                "--output", type=Path, help="file to write, for your eyes only (default: print it)"
-            )
-        verb.set_defaults(action=action, parser=verb)
+    add_token(verbs)
+    _add_verb(verbs, "status", _status, "show what is asked, measured and left; nothing of any record")
+    export = _add_verb(
+        verbs, "export", _export, "queries and outcomes with the identifiers of their records, as CSV"
+    )
+    export.add_argument(
+        "--output", type=Path, help="file to write, for your eyes only (default: print it)"
+    )
+    _add_verb(verbs, "retry", _retry, "let the objective try failed queries again")
+
+
+def _add_verb(verbs: Any, name: str, action: Any, text: str) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
+    verb.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    verb.set_defaults(action=action, parser=verb)
+    return verb
 
 
 def _add_init(verbs: Any) -> None:
@@ -136,56 +140,24 @@ def _add_serve(verbs: Any) -> None:
     serve.set_defaults(action=_serve, parser=serve)
 
 
-def _add_token(verbs: Any) -> None:
-    token = verbs.add_parser("token", help="let somebody in, or shut somebody out")
-    token.set_defaults(action=_help(token), parser=token)
-    kinds = token.add_subparsers(dest="kind", metavar="COMMAND")
-    new = kinds.add_parser("new", help="make a token; it is shown once")
-    new.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
-    new.add_argument(
-        "--role",
-        choices=("modeler", "staff"),
-        required=True,
-        help="modeler: release and answers; staff: the console",
-    )
-    new.add_argument("--name", default="", help="whose it is")
-    new.add_argument("--expires", metavar="DATE", help="when it ends: 2027-03-31, or so many days: 90d")
-    new.set_defaults(action=_token_new, parser=new)
-    listing = kinds.add_parser("list", help="who has one")
-    listing.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
-    listing.set_defaults(action=_token_list, parser=listing)
-    revoke = kinds.add_parser("revoke", help="make one worthless")
-    revoke.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
-    revoke.add_argument("number", type=int, help="its number, from 'token list'")
-    revoke.set_defaults(action=_token_revoke, parser=revoke)
-
-
-def _help(parser: argparse.ArgumentParser) -> Any:
-    def action(_: argparse.Namespace) -> int:
-        parser.print_help()
-        return 2
-
-    return action
-
-
-def _fail(options: argparse.Namespace, error: Exception) -> NoReturn:
-    options.parser.exit(1, f"{options.parser.prog}: {error}\n")
-    raise AssertionError  # not reached
-
-
 def _init(options: argparse.Namespace) -> int:
+    from botorch_private.curator import BudgetError
     from botorch_private.service.initialize import initialize
 
     try:
         return initialize(options, ask=_ask)
-    except (OSError, ValueError, ImportError) as error:
-        _fail(options, error)
+    except (OSError, ValueError, ImportError, BudgetError) as error:
+        fail(options, error)
 
 
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
         raise ValueError("nobody is there to be asked: say --yes if you agree")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):  # no answer is no
+        print()
+        return False
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -204,76 +176,24 @@ def _serve(options: argparse.Namespace) -> int:
             rate=DEFAULT_RATE if options.rate is None else options.rate,
         )
     except (OSError, ValueError, MeasuringError) as error:
-        _fail(options, error)
+        fail(options, error)
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
     return 0
 
 
-def _opened(options: argparse.Namespace) -> contextlib.closing[Any]:
-    """The folder's database, closed at the end of a ``with``."""
-    from botorch_private.service.folder import Folder
-
-    try:
-        return contextlib.closing(Folder(options.folder).open())
-    except (OSError, ValueError) as error:
-        _fail(options, error)
-
-
-def _token_new(options: argparse.Namespace) -> int:
-    from botorch_private.service.expiry import expiry
-    from botorch_private.service.query import ServiceError
-
-    try:
-        expires = None if options.expires is None else expiry(options.expires)
-    except ValueError as error:
-        _fail(options, ValueError(f"argument --expires: {error}"))
-    with _opened(options) as store:
-        try:
-            print(store.tokens.make(options.role, options.name or options.role, expires).result())
-        except ServiceError as error:
-            _fail(options, error)
-    print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
-    return 0
-
-
-def _token_list(options: argparse.Namespace) -> int:
-    with _opened(options) as store:
-        now = store.clock()
-        for token in store.tokens.all():
-            state = "valid"
-            if token.revoked:
-                state = f"revoked {token.revoked[:10]}"
-            elif token.expires:
-                state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
-            print(f"{token.id:>4}  {token.role:<8} {state:<20} {token.name}")
-    return 0
-
-
-def _token_revoke(options: argparse.Namespace) -> int:
-    from botorch_private.service.query import ServiceError
-
-    with _opened(options) as store:
-        try:
-            store.tokens.revoke(options.number).result()
-        except ServiceError as error:
-            _fail(options, error)
-    print(f"Token {options.number} is worthless from now on.")
-    return 0
-
-
 def _status(options: argparse.Namespace) -> int:
-    with _opened(options) as store:
+    with opened(options) as store:
         facts = store.facts
         print(facts.guarantee_words)
-        states = [query.state for query in store.queries(limit=2**31)]
+        states = [query.state for query in store.queries()]
         counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"
         left = store.queries_left()
         print(f"\nReleased rows: {facts.n}, {facts.projection_dim} numbers each")
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
-        for query in store.queries(states=("failed",), limit=2**31):
+        for query in store.queries(states=("failed",)):
             print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
     return 0
 
@@ -282,7 +202,7 @@ def _export(options: argparse.Namespace) -> int:
     from botorch_private.service.export import export_csv
     from botorch_private.whole_file import write_whole
 
-    with _opened(options) as store:
+    with opened(options) as store:
         text = export_csv(store)
     if options.output is None:
         sys.stdout.write(text)
@@ -290,7 +210,7 @@ def _export(options: argparse.Namespace) -> int:
     try:
         write_whole(options.output, text.encode())
     except OSError as error:
-        _fail(options, error)
+        fail(options, error)
     print(f"Wrote {options.output}: identifiers and outcomes, for the curator's eyes only.")
     return 0
 
@@ -298,10 +218,14 @@ def _export(options: argparse.Namespace) -> int:
 def _retry(options: argparse.Namespace) -> int:
     from botorch_private.service.query import ServiceError
 
-    with _opened(options) as store:
-        failed = store.queries(states=("failed",), limit=2**31)
-        for query in failed:
-            with contextlib.suppress(ServiceError):  # somebody else let it try again meanwhile
+    count = 0
+    with opened(options) as store:
+        for query in store.queries(states=("failed",)):
+            try:
                 store.retry(query.id, None).result()
-    print(f"Queries that will be measured again: {len(failed)}")
+                count += 1
+            except ServiceError as error:
+                if error.code != "not_failed":  # else somebody let it try again meanwhile
+                    fail(options, error)
+    print(f"Queries that will be measured again: {count}")
     return 0

@@ -29,6 +29,7 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     Raises:
         OSError: If a file is missing, or there is something at the folder's place.
         ValueError: If an option or the table is unusable; nothing is released then.
+        BudgetError: If the ledger's budget does not allow for it; nothing is released then.
     """
     folder: Path = options.folder
     if folder.exists():
@@ -113,6 +114,8 @@ def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
     if (options.outcome_epsilon is None) != (options.outcome_range is None):
         raise ValueError("--outcome-epsilon and --outcome-range must be given together")
     if options.outcome_epsilon is None:
+        if options.outcome_delta:
+            raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
         return None
     return OutcomeMechanism(options.outcome_epsilon, options.outcome_delta, tuple(options.outcome_range))
 

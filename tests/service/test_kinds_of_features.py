@@ -105,18 +105,6 @@ def test_init_refuses_a_template_that_is_not_filled_in(place, capsys):
     assert "feature 'id' must have the key lower, but it is missing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("stop", [EOFError, KeyboardInterrupt])
-def test_no_answer_to_the_question_of_init_is_no(place, capsys, monkeypatch, stop):
-    def typed(question):
-        raise stop
-
-    monkeypatch.setattr("builtins.input", typed)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    assert init() == 1
-    assert "Nothing was released." in capsys.readouterr().out
-    assert not (place / "clinic").exists()
-
-
 def test_the_report_tells_the_price_of_a_step_and_of_no_column_of_a_category(place, capsys):
     init("--yes")
     capsys.readouterr()
