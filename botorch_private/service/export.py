@@ -30,7 +30,7 @@ def export_csv(store: Store) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for query in store.queries(limit=2**31):
+    for query in store.queries():
         writer.writerow(
             (
                 query.id,

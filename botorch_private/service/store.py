@@ -72,18 +72,23 @@ class Store:
             raise ServiceError("no_query", f"there is no query {number}")
         return query_from(found)
 
-    def queries(self, *, states: tuple[str, ...] = (), after: int = 0, limit: int = 1000) -> list[Query]:
+    def queries(
+        self, *, states: tuple[str, ...] = (), after: int = 0, limit: int | None = None
+    ) -> list[Query]:
         """Questions in the order in which they were asked.
 
         Args:
             states: Only these; empty: all.
             after: Only those with a larger number.
-            limit: At most so many.
+            limit: At most so many; None: all.
         """
         marks = ", ".join("?" * len(states))
         where = f"AND state IN ({marks})" if states else ""
         found = self._all(
-            f"SELECT * FROM query WHERE id > ? {where} ORDER BY id LIMIT ?", after, *states, limit
+            f"SELECT * FROM query WHERE id > ? {where} ORDER BY id LIMIT ?",
+            after,
+            *states,
+            -1 if limit is None else limit,
         )
         return [query_from(each) for each in found]
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from botorch_private.service.console.confirm import confirm_page, is_confirmed, problem_of
 from botorch_private.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
 from botorch_private.service.console.history import history
-from botorch_private.service.console.pages import EVERYTHING, ConsoleError, go_to, page
+from botorch_private.service.console.pages import ConsoleError, go_to, page
 from botorch_private.service.console.queue import pages_of
 from botorch_private.service.console.sessions import Draft, Session
 from botorch_private.service.console.values import read_reason, read_value
@@ -36,10 +36,10 @@ _TOLD = ConsoleError(
 async def measured(request: Request, session: SessionOf) -> Response:
     """Settled questions: values, and what will not be measured."""
     store: Store = request.app.state.store
-    found = store.queries(states=(MEASURED,), limit=EVERYTHING)
+    found = store.queries(states=(MEASURED,))
     found.sort(key=lambda query: (query.settled or "", query.id), reverse=True)
     shown = pages_of(found, request.query_params.get("page", ""))
-    refused = store.queries(states=(WITHDRAWN,), limit=EVERYTHING)[::-1]
+    refused = store.queries(states=(WITHDRAWN,))[::-1]
     return page(
         request,
         "measured.html",

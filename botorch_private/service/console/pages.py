@@ -15,7 +15,6 @@ from botorch_private.service.console import shown
 from botorch_private.service.console.sessions import Session
 from botorch_private.service.query import OPEN
 
-EVERYTHING = 2**62  # as a limit
 _HERE = Path(__file__).parent
 HEADERS = {
     # No script runs, whatever ends up in a page.
@@ -78,7 +77,7 @@ def page(
             "facts": store.facts,
             "unit": store.facts.outcome_unit,
             "now": store.clock(),
-            "waiting": len(store.queries(states=OPEN, limit=EVERYTHING)),
+            "waiting": len(store.queries(states=OPEN)),
             "by_program": ":" in store.facts.objective,
         }
     text = _templates.get_template(template).render(session=session, **known, **more)

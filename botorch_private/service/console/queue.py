@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from botorch_private.service.console.guard import ConsoleRoute, SessionOf
-from botorch_private.service.console.pages import EVERYTHING, page
+from botorch_private.service.console.pages import page
 from botorch_private.service.console.shown import with_unit
 from botorch_private.service.query import (
     FAILED,
@@ -30,7 +30,7 @@ PAGE_LENGTH = 50
 async def queue(request: Request, session: SessionOf, done: str = "") -> Response:
     """Open questions; after ``done`` was settled, from where the next one is."""
     store: Store = request.app.state.store
-    found = store.queries(states=OPEN, limit=EVERYTHING)
+    found = store.queries(states=OPEN)
     found.sort(key=lambda query: query.state != FAILED)  # a program goes on with the others by itself
     settled = _settled(store, done)
     following = 0
