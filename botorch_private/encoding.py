@@ -33,8 +33,12 @@ class Encoding:
         ValueError: If two columns would have the same name, or a range is unusable.
 
     Example:
+        >>> import pandas
+        >>> from botorch_private.encoding import Encoding
+        >>> from botorch_private.feature_kinds import Category, Number
         >>> encoding = Encoding([Number("age", 18, 100), Category("ward", ("icu", "er"))])
-        >>> curator = Curator(encoding.encode(frame), encoding.scaling, mechanism, outcomes)
+        >>> stays = pandas.DataFrame({"age": [41, 87], "ward": ["icu", "er"]})
+        >>> curator = Curator(encoding.encode(stays), encoding.scaling, mechanism, [1.0, 2.0])
     """
 
     def __init__(self, features: Sequence[FeatureKind], radius: float = 25.0) -> None:

@@ -39,23 +39,23 @@ def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
 def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     """Read the declared features from a TOML file.
 
-    .. code-block:: toml
+    ```toml
+    radius = 25.0         # optional: of the ball, in units of distance
 
-        radius = 25.0         # optional: of the ball, in units of distance
+    [features.age]
+    lower = 18            # in the feature's own unit
+    upper = 100
+    lengthscale = 10      # optional, for all features or for none
 
-        [features.age]
-        lower = 18            # in the feature's own unit
-        upper = 100
-        lengthscale = 10      # optional, for all features or for none
+    [features.diabetes]
+    kind = "boolean"
+    lengthscale = 2       # where the step from no to yes is 1
 
-        [features.diabetes]
-        kind = "boolean"
-        lengthscale = 2       # where the step from no to yes is 1
-
-        [features.ward]
-        kind = "category"
-        categories = ["surgery", "intensive care", "other"]
-        lengthscale = 2       # where the step between any two of them is 1
+    [features.ward]
+    kind = "category"
+    categories = ["surgery", "intensive care", "other"]
+    lengthscale = 2       # where the step between any two of them is 1
+    ```
 
     The features keep the order of the file.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import botorch_private
+from botorch_private.encoding import Encoding
 
 TESTS = Path(__file__).parent
 SETUP = TESTS.parent / "docs" / "reference" / "index.md"
@@ -34,6 +35,7 @@ def documented():
             for member, value in vars(thing).items() if inspect.isclass(thing) else ():
                 if not member.startswith("_"):
                     yield f"{home}.{name}.{member}".removeprefix("botorch_private."), value
+    yield "encoding.Encoding", Encoding
 
 
 def examples(thing):
