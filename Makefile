@@ -87,7 +87,7 @@ $(VENV)/.base:
 
 $(VENV)/lowest/.done: requirements/lowest.txt
 	$(PYTHON) -m venv $(VENV)/lowest
-	$(VENV)/lowest/bin/python -m pip install --quiet -r requirements/lowest.txt
+	$(VENV)/lowest/bin/python -m pip install --quiet --retries 10 -r requirements/lowest.txt
 	touch $@
 
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml | $(VENV)/.base
