@@ -59,7 +59,8 @@ class Ledger:
     Args:
         budget: Largest total on any record, for example ``PrivacyGuarantee.budget(epsilon=6.0)``: its
             epsilon at one unit and its delta count. None: no limit.
-        path: JSON file to keep it in, made at the first entry. None: in memory.
+        path: JSON file to keep it in, made at once where there is a budget, else at the first entry.
+            None: in memory.
 
     Raises:
         ValueError: If the file is no ledger, or has another budget.
@@ -87,8 +88,9 @@ class Ledger:
         self._lock = threading.RLock()
         if self.path is not None:
             require_folder(self.path)
-            with self._exclusive():
-                pass  # read it, and refuse what is no ledger
+            with self._exclusive():  # reads it, and refuses what is no ledger
+                if self.budget is not None and not self.path.exists():
+                    self._write([])  # whoever opens it next is bound by the budget
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -216,21 +218,21 @@ class Ledger:
             if content["format"] != FORMAT:
                 raise KeyError("its format is another one")
             version = content["format_version"]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._damaged(error) from error
+        if version != FORMAT_VERSION:
+            raise ValueError(
+                f"path must be a ledger of format version {FORMAT_VERSION}, but {self.path} has version "
+                f"{version}: if that is newer, upgrade botorch-private"
+            )
+        try:
             budget = _guarantee(content["budget"])
             entries = [
                 Entry(PrivacyGuarantee.from_json(json.dumps(each.pop("guarantee"))), **each)
                 for each in content["entries"]
             ]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"path must be a ledger, but {self.path} is none or is damaged ({error}): restore it "
-                f"rather than starting anew, since what was spent is known from it alone"
-            ) from error
-        if version != FORMAT_VERSION:
-            raise ValueError(
-                f"path must be a ledger of format version {FORMAT_VERSION}, but {self.path} has version "
-                f"{version}: if that is newer, upgrade botorch-private"
-            )
+            raise self._damaged(error) from error
         if self.budget is None:
             self.budget = budget
         elif budget != self.budget:
@@ -240,6 +242,12 @@ class Ledger:
                 f"{self.budget.epsilon:g}, delta {self.budget.delta:g}"
             )
         return entries
+
+    def _damaged(self, error: Exception) -> ValueError:
+        return ValueError(
+            f"path must be a ledger, but {self.path} is none or is damaged ({error}): restore it rather "
+            f"than starting anew, since what was spent is known from it alone"
+        )
 
     def _write(self, entries: list[Entry]) -> None:
         if self.path is not None:
