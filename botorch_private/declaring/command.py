@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from botorch_private.command_line import fail, show_help
 
 
 def add_ranges(commands: Any) -> None:
@@ -18,7 +20,7 @@ def add_ranges(commands: Any) -> None:
             "says what a file amounts to. Neither looks at a value of the table."
         ),
     )
-    ranges.set_defaults(action=_help(ranges), parser=ranges)
+    ranges.set_defaults(action=show_help(ranges), parser=ranges)
     verbs = ranges.add_subparsers(dest="verb", metavar="COMMAND")
     template = verbs.add_parser(
         "template",
@@ -43,14 +45,6 @@ def add_ranges(commands: Any) -> None:
     check.set_defaults(action=_check, parser=check)
 
 
-def _help(parser: argparse.ArgumentParser) -> Any:
-    def action(_: argparse.Namespace) -> int:
-        parser.print_help()
-        return 2
-
-    return action
-
-
 def _template(options: argparse.Namespace) -> int:
     from botorch_private.declaring.ask import ask
     from botorch_private.declaring.template import template
@@ -65,7 +59,7 @@ def _template(options: argparse.Namespace) -> int:
                 raise FileExistsError(f"there is something at {output} already: name a new file")
         columns = read_names(options.table)
     except (OSError, ValueError, ImportError) as error:
-        _fail(options, error)
+        fail(options, error)
     declared = {}
     # Questions would mix with a template that is piped elsewhere.
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -74,7 +68,7 @@ def _template(options: argparse.Namespace) -> int:
             if input(offer).strip().lower() in ("y", "yes"):
                 declared = ask(columns, input, print)
         except (EOFError, KeyboardInterrupt):
-            _fail(options, ValueError("stopped; nothing was written"))
+            fail(options, ValueError("stopped; nothing was written"))
     text = template(columns, declared)
     if output is None:
         print(text, end="")
@@ -93,10 +87,5 @@ def _check(options: argparse.Namespace) -> int:
     try:
         print(describe(load_encoding(options.ranges)))
     except (OSError, ValueError) as error:
-        _fail(options, error)
+        fail(options, error)
     return 0
-
-
-def _fail(options: argparse.Namespace, error: Exception) -> NoReturn:
-    options.parser.exit(1, f"{options.parser.prog}: {error}\n")
-    raise AssertionError  # not reached

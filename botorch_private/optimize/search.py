@@ -8,10 +8,10 @@ import secrets
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
 
 from filelock import FileLock, Timeout
 
+from botorch_private.command_line import fail
 from botorch_private.modeler import Modeler, RemoteCurator, RemoteError
 from botorch_private.open_questions import keep_open
 from botorch_private.optimize.progress import Progress
@@ -35,7 +35,7 @@ def search(options: argparse.Namespace) -> int:
         print(f"\nStopped. {_how_to_go_on(options)}")
         return _INTERRUPTED
     except (OSError, ValueError, ImportError, RemoteError) as error:
-        _fail(options, error)
+        fail(options, error)
 
 
 def _search(options: argparse.Namespace, token: str) -> int:
@@ -186,8 +186,3 @@ def _how_to_go_on(options: argparse.Namespace) -> str:
     if not options.state.exists():
         return "Nothing was asked yet."
     return f"{options.state} holds the search: the same command goes on with it."
-
-
-def _fail(options: argparse.Namespace, error: Exception) -> NoReturn:
-    options.parser.exit(1, f"{options.parser.prog}: {error}\n")
-    raise AssertionError  # not reached
