@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from patience import wait_until
 from remote_server import make_curator, make_modeler
 
 from botorch_private import Modeler, Observation, RemoteCurator, RemoteError, WithdrawnError, run
@@ -240,8 +241,7 @@ def test_an_interrupted_question_is_paid_for_and_goes_on(serve, monkeypatch, ans
         thread = threading.Thread(target=lambda: run(curator, modeler, rounds))
         thread.start()
         for number in range(answered + 1, 4):
-            while len(server.questions()) < number + spent:
-                assert thread.is_alive()
+            wait_until(lambda asked=number + spent: len(server.questions()) >= asked)
             server.measure(number + spent, float(number))
         thread.join(timeout=30)
     assert modeler.history.values.tolist() == [1.0, 2.0, 3.0]
@@ -254,8 +254,7 @@ def test_three_open_questions_over_http_told_out_of_order(serve):
         expected = make_modeler(curator.release).ask(3)
         thread = threading.Thread(target=lambda: run(curator, modeler, 3, pending=3))
         thread.start()
-        while len(server.questions()) < 3:
-            pass
+        wait_until(lambda: len(server.questions()) == 3)
         for number in (3, 1, 2):
             server.measure(number, float(number))
         thread.join(timeout=30)
