@@ -55,22 +55,25 @@ class Writer:
         self._connection = connect(path)
         self._queue: queue.SimpleQueue[Submitted | None] = queue.SimpleQueue()
         self._closed = False
+        self._closing = threading.Lock()  # what is submitted comes before the end, or is refused
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
     def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Have an operation run inside a transaction."""
         future: Future[T] = Future()
-        if self._closed:
-            future.set_exception(StorageError("nothing was stored, since the server stops"))
-            return future
-        self._queue.put((operation, future))
+        with self._closing:
+            if not self._closed:
+                self._queue.put((operation, future))
+                return future
+        future.set_exception(StorageError("nothing was stored, since the server stops"))
         return future
 
     def close(self) -> None:
         """Finish what was submitted, and stop."""
-        self._closed = True
-        self._queue.put(None)
+        with self._closing:
+            self._closed = True
+            self._queue.put(None)
         self._thread.join()
         self._connection.close()
 

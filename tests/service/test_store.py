@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 
@@ -291,6 +292,34 @@ def test_a_question_has_so_many_keys_and_no_more(serve):
     assert not store.ask("key-of-0000", 3, 1).result().new
     assert not store.ask("key-of-9999", 3, 2).result().new  # somebody else's
     assert store.ask("key-of-9999", 4, 1).result().new
+
+
+def test_what_is_submitted_while_the_writer_closes_is_stored_or_refused(serve):
+    """Else a request would wait for ever, and with it the end of the server."""
+    writer = serve().store._writer
+
+    class Slow:
+        def __init__(self, queue):
+            self.queue, self.between = queue, threading.Event()
+
+        def put(self, item):
+            if item is not None:
+                self.between.set()
+                time.sleep(0.2)  # the writer is closed meanwhile
+            self.queue.put(item)
+
+        def __getattr__(self, name):
+            return getattr(self.queue, name)
+
+    slow = Slow(writer._queue)
+    writer._queue = slow
+    with ThreadPoolExecutor(1) as pool:
+        submitted = pool.submit(writer.submit, lambda _: 7)
+        assert slow.between.wait(5)
+        writer.close()
+        assert submitted.result(5).result(timeout=5) == 7
+    with pytest.raises(StorageError, match="the server stops"):
+        writer.submit(lambda _: 7).result(timeout=5)
 
 
 def test_who_stops_waiting_does_not_stop_the_writer(serve):
