@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from botorch_private.command_line import count
+
 _QUICK = (15, 2)  # rounds, seeds
 _FULL = (50, 8)
 
@@ -50,12 +52,12 @@ def _parser() -> argparse.ArgumentParser:
         "--quick", action="store_true", help=f"{_QUICK[1]} runs of {_QUICK[0]} rounds: a first look"
     )
     demo.add_argument(
-        "--rounds", type=_count, help=f"measurements a run (default: {_FULL[0]}, quick {_QUICK[0]})"
+        "--rounds", type=count, help=f"measurements a run (default: {_FULL[0]}, quick {_QUICK[0]})"
     )
     demo.add_argument(
-        "--seeds", type=_count, help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})"
+        "--seeds", type=count, help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})"
     )
-    demo.add_argument("--workers", type=_count, help="processes (default: one a core)")
+    demo.add_argument("--workers", type=count, help="processes (default: one a core)")
     demo.add_argument(
         "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
     )
@@ -106,7 +108,7 @@ def _add_report(commands: Any) -> None:
     )
     report.add_argument(
         "--trials",
-        type=_count,
+        type=count,
         help="releases of each of two tables in the test attack (default: 100000, with a projection "
         "1000)",
     )
@@ -173,16 +175,6 @@ def _demo(options: argparse.Namespace) -> int:
     )
     print(f"Wall time: {result.seconds:.0f} s. Plot: {output}")
     return 0
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got {text!r}") from None
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= 1, got {number}")
-    return number
 
 
 if __name__ == "__main__":

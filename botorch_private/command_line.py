@@ -1,4 +1,4 @@
-"""What several commands of `botorch-private` share: showing their help, and how they fail."""
+"""What several commands of `botorch-private` share: counts, showing their help, and how they fail."""
 
 from __future__ import annotations
 
@@ -21,3 +21,23 @@ def fail(options: argparse.Namespace, error: Exception) -> NoReturn:
     """End with status 1 and one line that says which command failed, and why."""
     options.parser.exit(1, f"{options.parser.prog}: {error}\n")
     raise AssertionError  # not reached
+
+
+def count(text: str) -> int:
+    """Whole number >= 1 of an option."""
+    return _whole_number(text, 1)
+
+
+def count_from_zero(text: str) -> int:
+    """Whole number >= 0 of an option."""
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number >= {least}, got {text!r}")
+    return number

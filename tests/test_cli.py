@@ -37,7 +37,7 @@ def test_version(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seeds", "0"], "argument --seeds: must be a whole number >= 1, got 0"),
+        (["--seeds", "0"], "argument --seeds: must be a whole number >= 1, got '0'"),
         (["--rounds", "1.5"], "argument --rounds: must be a whole number >= 1, got '1.5'"),
         (["--output", "no/such/folder/x.png"], "argument --output: there is no folder no/such/folder"),
         (["--output", "x.txt"], "argument --output: the name must end in .png, .pdf or .svg, got x.txt"),

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from botorch_private.command_line import count, count_from_zero
+
 _EPILOG = """\
 The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
 the command line, where other users of this machine would see it.
@@ -34,13 +36,13 @@ def add_optimize(commands: Any) -> None:
     optimize.add_argument("url", metavar="URL", help="address of the curator's server")
     optimize.add_argument(
         "--rounds",
-        type=_count,
+        type=count,
         required=True,
         metavar="N",
         help="measurements of the whole search, with those that --state holds already",
     )
     optimize.add_argument(
-        "--pending", type=_count, default=1, metavar="Q", help="questions open at a time (default: 1)"
+        "--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)"
     )
     optimize.add_argument("--token-file", type=Path, metavar="FILE", help="file with the token")
     optimize.add_argument(
@@ -76,9 +78,9 @@ def add_optimize(commands: Any) -> None:
 
 def _add_settings(search: Any) -> None:
     search.add_argument(
-        "--seed", type=_whole, help="makes the picks reproducible (default: random, and kept)"
+        "--seed", type=count_from_zero, help="makes the picks reproducible (default: random, and kept)"
     )
-    search.add_argument("--n-initial", type=_count, help="random rows before the model (default: 5)")
+    search.add_argument("--n-initial", type=count, help="random rows before the model (default: 5)")
     search.add_argument(
         "--beta-scale", type=float, help="less than 1 explores less than the theory (default: 1)"
     )
@@ -99,21 +101,3 @@ def _optimize(options: argparse.Namespace) -> int:
     from botorch_private.optimize.search import search
 
     return search(options)
-
-
-def _number(text: str, least: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= {least}, got {text!r}")
-    return number
-
-
-def _count(text: str) -> int:
-    return _number(text, 1)
-
-
-def _whole(text: str) -> int:
-    return _number(text, 0)

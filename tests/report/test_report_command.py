@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
             "argument --output: the name must end in .html, got x.pdf",
         ),
         (["r.safetensors", "--output", "x.html", "--text"], "argument --output: --text prints"),
-        (["r.safetensors", "--trials", "0"], "argument --trials: must be a whole number >= 1, got 0"),
+        (["r.safetensors", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
         (["r.safetensors", "--trials", "99"], "argument --trials: must be at least 100, got 99"),
         (["r.safetensors", "--seed", "1"], "unrecognized arguments: --seed 1"),
     ],
