@@ -59,9 +59,13 @@ class Release:
 
     def __post_init__(self) -> None:
         rows = _validate.matrix(candidates=self.candidates, minimum_rows=2)
-        object.__setattr__(self, "candidates", rows)  # float64 on the CPU, whatever came
         _validate.non_negative(noise_variance=self.noise_variance)
         _validate.count(noise_dim=self.noise_dim)
+        # Whatever came, a mechanism's NumPy numbers among it: what a file can hold.
+        plain = {"candidates": rows, "noise_variance": float(self.noise_variance)}  # type: ignore[arg-type]
+        plain |= {"noise_dim": int(self.noise_dim), "isotropic": bool(self.isotropic)}
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     @property
     def identity(self) -> str:

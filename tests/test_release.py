@@ -422,8 +422,10 @@ def test_no_record_no_outcome_no_permutation_and_no_seed_is_in_the_file(tmp_path
     ],
     ids=["list", "array", "float32"],
 )
-def test_rows_of_any_kind_become_a_float64_tensor(rows, tmp_path):
-    release = Release(rows, NoPrivacy().guarantee(2, 2), 0.0, 2, False)
+def test_rows_of_any_kind_become_a_float64_tensor_and_numpy_settings_can_be_saved(rows, tmp_path):
+    release = Release(
+        rows, NoPrivacy().guarantee(2, 2), np.float32(0.5), np.int64(2), isotropic=np.bool_(False)
+    )
     assert release.candidates.dtype == torch.float64
     assert release.candidates.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     release.save(tmp_path / "release")
