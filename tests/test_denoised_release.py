@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 from scipy.stats import multivariate_normal
 from torch.testing import assert_close
 
@@ -21,10 +22,6 @@ from botorch_private import (
 from botorch_private.curator.publish import publish
 
 SCALING = PublicScaling([0.0] * 6, [1.0] * 6)
-
-
-def seeded(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def gaussian_records(n, seed=0, rank=2):

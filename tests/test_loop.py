@@ -3,6 +3,7 @@ import sys
 
 import pytest
 import torch
+from draws import seeded
 
 from botorch_private import (
     Curator,
@@ -20,10 +21,6 @@ from botorch_private.modeler import latest_fit
 N = 20
 SCALING = PublicScaling([0.0], [1.0])
 LINE = torch.linspace(0, 1, N, dtype=torch.float64).unsqueeze(-1)
-
-
-def seeded(seed=3):
-    return torch.Generator().manual_seed(seed)
 
 
 def make_parties(objective=None, *, records=LINE, scaling=SCALING, seed=3, n_initial=5, **options):

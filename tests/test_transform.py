@@ -6,6 +6,7 @@ import struct
 import pytest
 import torch
 from botorch.models.transforms.input import Normalize
+from draws import uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
@@ -36,10 +37,6 @@ properties = settings(derandomize=True, max_examples=60, deadline=None)
 
 def unit_box(d):
     return PublicScaling([0.0] * d, [1.0] * d)
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 def private(records, mechanism=MECHANISMS["no projection"], scaling=None):

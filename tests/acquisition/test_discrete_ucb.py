@@ -17,6 +17,7 @@ from botorch.models import fully_bayesian as botorch_fully_bayesian
 from botorch.models.deterministic import GenericDeterministicModel
 from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
 from botorch.optim import optimize_acqf_discrete
+from draws import uniform
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from torch.testing import assert_close
 
@@ -31,11 +32,6 @@ from botorch_private import (
     ucb_beta,
 )
 from botorch_private.curator.publish import publish
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
 
 X = uniform(40, 3)
 Y = torch.cat([torch.sin(5 * X[:, :1]) + X[:, 1:2], X[:, 2:].square() - X[:, :1]], dim=-1)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-import torch
+from draws import seeded
 
 from botorch_private import NoisyProjection, NotDifferentiallyPrivate, SpectralProjection
 from botorch_private.audit import empirical_epsilon
@@ -18,10 +18,6 @@ BOTH = pytest.mark.parametrize(
     [{"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}],
     ids=["laplace", "gaussian"],
 )
-
-
-def seeded(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 @BOTH

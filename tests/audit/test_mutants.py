@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 
 from botorch_private import (
     Curator,
@@ -22,10 +23,6 @@ from botorch_private.mechanisms.noise import calibrate
 
 LAPLACE, GAUSSIAN = {"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}
 BOTH = pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
-
-
-def seeded(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 SCALING = PublicScaling([0.0, -5.0, 100.0], [1.0, 5.0, 300.0])

@@ -3,15 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 
 from botorch_private import NoisyProjection, NotDifferentiallyPrivate, PublicScaling, SpectralProjection
 from botorch_private.audit import order_audit
 from botorch_private.curator.publish import publish
-
-
-def seeded(seed=0):
-    return torch.Generator().manual_seed(seed)
-
 
 SCALING = PublicScaling([-4.0] * 3, [4.0] * 3)
 RECORDS = torch.randn(200, 3, dtype=torch.float64, generator=seeded())

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 from scipy.spatial import KDTree
 
 from botorch_private import (
@@ -20,10 +21,6 @@ pytestmark = pytest.mark.filterwarnings(
     f"ignore::{NotDifferentiallyPrivate.__module__}.NotDifferentiallyPrivate"
 )
 METRES = torch.tensor([111_320 * math.cos(math.radians(1.35)), 110_574], dtype=torch.float64)  # a degree
-
-
-def seeded(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def halves(records, seed=0, rows=None):

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 from scipy import stats
 
 from botorch_private import (
@@ -26,10 +27,6 @@ ALMOST_NOISELESS = NoisyProjection(epsilon=1e6)
 
 def make_records(n, seed=0):
     return torch.rand(n, D, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def seeded(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize("mechanism", [NoisyProjection(1.0), NoisyProjection(1.0, 1e-5, 2), NoPrivacy()])

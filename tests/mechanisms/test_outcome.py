@@ -6,6 +6,7 @@ import dp_accounting
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 from scipy import stats
 
 from botorch_private import OutcomeMechanism, PrivacyGuarantee, compose
@@ -13,10 +14,6 @@ from botorch_private.noise_law import DELTA_FP, GRID
 
 LAPLACE = OutcomeMechanism(2.0, 0.0, (-1.0, 1.0))
 GAUSSIAN = OutcomeMechanism(2.0, 1e-5, (-1.0, 1.0), noise="gaussian")
-
-
-def seeded(seed=1):
-    return torch.Generator().manual_seed(seed)
 
 
 def answers(mechanism, outcome, count=20_000, seed=1):
@@ -72,7 +69,7 @@ def test_what_lies_outside_the_range_is_clipped_before_the_noise(far):
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN])
 def test_no_answer_is_off_the_grid(mechanism):
-    outcomes = torch.rand(5000, generator=seeded(), dtype=torch.float64) * 4 - 2
+    outcomes = torch.rand(5000, generator=seeded(1), dtype=torch.float64) * 4 - 2
     steps = ((mechanism.draw(outcomes) + 1.0) / 2 / GRID).numpy()
     assert np.array_equal(steps, np.rint(steps))
 

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from draws import seeded
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from botorch_private import (
@@ -18,10 +19,6 @@ from botorch_private.modeler import latest_fit
 from botorch_private.modeler import modeler as modeler_module
 
 N = 30
-
-
-def seeded(seed=3):
-    return torch.Generator().manual_seed(seed)
 
 
 def release_of(rows, noise_variance=0.3):
@@ -62,14 +59,14 @@ def fits(monkeypatch):
 
 
 def test_a_modeler_finds_the_best_row_of_a_smooth_problem():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     go_on(modeler, OUTCOMES, 15)
     assert modeler.best == Observation(0, 0.0)
 
 
 @pytest.mark.parametrize("told", [0, 2, 7])
 def test_asking_again_returns_the_same_row_until_it_is_told(told):
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     go_on(modeler, OUTCOMES, told)
     row = modeler.ask()
     assert [modeler.ask(), modeler.ask(q=1), modeler.ask()] == [row, [row], row]
@@ -81,7 +78,7 @@ def test_asking_again_returns_the_same_row_until_it_is_told(told):
 
 @pytest.mark.parametrize("told", [0, 2, 7])
 def test_a_batch_is_a_list_of_different_rows_and_pending_ones_come_first(told):
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     known = go_on(modeler, OUTCOMES, told)
     first = modeler.ask(q=3)
     assert type(first) is list
@@ -95,7 +92,7 @@ def test_a_batch_is_a_list_of_different_rows_and_pending_ones_come_first(told):
 
 
 def test_a_batch_can_be_told_in_any_order_and_in_part():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     go_on(modeler, OUTCOMES, 6)
     batch = modeler.ask(q=5)
     for row in (batch[3], batch[0]):
@@ -109,7 +106,7 @@ def test_a_batch_can_be_told_in_any_order_and_in_part():
 
 
 def test_batches_of_five_search_a_whole_table():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     asked = []
     for _ in range(N // 5):
         batch = modeler.ask(q=5)
@@ -124,14 +121,14 @@ def test_a_batch_asked_row_by_row_equals_one_asked_at_once():
     # fixed, since it would grow with each ask
     line = release_of(torch.linspace(-10, 10, 40).unsqueeze(-1), noise_variance=0.0)
     history = [(row, float(row)) for row in range(0, 12, 2)]
-    at_once, grown = (Modeler(line, beta=4.0, history=history, generator=seeded()) for _ in range(2))
+    at_once, grown = (Modeler(line, beta=4.0, history=history, generator=seeded(3)) for _ in range(2))
     for q in range(1, 5):
         batch = grown.ask(q=q)
     assert batch == at_once.ask(q=4)
 
 
 def test_a_batch_before_any_answer_may_exceed_the_initial_design():
-    modeler = Modeler(RELEASE, n_initial=3, generator=seeded())
+    modeler = Modeler(RELEASE, n_initial=3, generator=seeded(3))
     initial = modeler.ask(q=3)
     batch = modeler.ask(q=8)
     assert batch[:3] == initial
@@ -140,7 +137,7 @@ def test_a_batch_before_any_answer_may_exceed_the_initial_design():
 
 
 def test_rows_can_be_told_that_were_never_asked():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     pending = modeler.ask()
     other = next(row for row in range(N) if row not in modeler.ask(q=5))
     modeler.tell(other, 2.0)
@@ -192,12 +189,12 @@ def test_another_value_for_a_row_needs_correct():
 
 
 def test_a_correction_is_as_if_the_value_had_been_told_at_first():
-    corrected, right = (Modeler(RELEASE, refit_every=3, generator=seeded()) for _ in range(2))
+    corrected, right = (Modeler(RELEASE, refit_every=3, generator=seeded(3)) for _ in range(2))
     rows = go_on(right, OUTCOMES, 8)
     for row in rows:
         corrected.tell(row, 100.0 if row == rows[2] else float(OUTCOMES[row]))
     corrected.ask()
-    corrected = Modeler(RELEASE, refit_every=3, history=corrected.history, generator=seeded())
+    corrected = Modeler(RELEASE, refit_every=3, history=corrected.history, generator=seeded(3))
     corrected.model()  # fitted to the wrong value
     corrected.tell(rows[2], float(OUTCOMES[rows[2]]), correct=True)
     assert go_on(corrected, OUTCOMES, 6) == go_on(right, OUTCOMES, 6)
@@ -220,21 +217,21 @@ def test_without_a_generator_the_initial_rows_are_random():
 @pytest.mark.parametrize("cut", [1, 4, 6, 9])
 def test_a_resumed_run_goes_on_as_the_uninterrupted_one(refit_every, cut):
     options = {"refit_every": refit_every}
-    whole = go_on(Modeler(RELEASE, generator=seeded(), **options), OUTCOMES, 12)
-    first = Modeler(RELEASE, generator=seeded(), **options)
+    whole = go_on(Modeler(RELEASE, generator=seeded(3), **options), OUTCOMES, 12)
+    first = Modeler(RELEASE, generator=seeded(3), **options)
     asked = go_on(first, OUTCOMES, cut)
     first.ask()  # pending when the run is cut off
-    second = Modeler(RELEASE, generator=seeded(), history=first.history, **options)
+    second = Modeler(RELEASE, generator=seeded(3), history=first.history, **options)
     assert asked + go_on(second, OUTCOMES, 12 - cut) == whole
 
 
 @pytest.mark.parametrize("release", TIED.values(), ids=TIED)
 def test_a_resumed_run_breaks_ties_as_the_uninterrupted_one(fits, release):
     outcomes = torch.zeros(len(release.candidates))
-    whole = go_on(Modeler(release, generator=seeded()), outcomes, 15)
+    whole = go_on(Modeler(release, generator=seeded(3)), outcomes, 15)
     for cut in (6, 10, 13):
         history = [(row, 0.0) for row in whole[:cut]]
-        resumed = Modeler(release, generator=seeded(), history=history)
+        resumed = Modeler(release, generator=seeded(3), history=history)
         assert go_on(resumed, outcomes, 15 - cut) == whole[cut:]
 
 
@@ -248,22 +245,22 @@ def test_a_run_of_batches_resumes_too():
                 modeler.tell(row, float(OUTCOMES[row]))
         return asked
 
-    first = Modeler(RELEASE, generator=seeded())
+    first = Modeler(RELEASE, generator=seeded(3))
     batches(first, 3)
-    second = Modeler(RELEASE, generator=seeded(), history=first.history)
+    second = Modeler(RELEASE, generator=seeded(3), history=first.history)
     assert batches(first, 2) == batches(second, 2)
 
 
 def test_ties_are_not_broken_by_position(fits):
     # 19 rows tie each time; the lowest index every time has probability below 1e-8
     asked = go_on(
-        Modeler(release_of(1e4 * torch.eye(20)), n_initial=1, generator=seeded()), torch.zeros(20), 12
+        Modeler(release_of(1e4 * torch.eye(20)), n_initial=1, generator=seeded(3)), torch.zeros(20), 12
     )
     assert asked[1:] != sorted(asked[1:])
 
 
 def test_a_modeler_reads_its_seed_once_and_draws_nothing_from_the_global_state():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     state = torch.get_rng_state()
     go_on(modeler, OUTCOMES, 8)
     assert torch.equal(state, torch.get_rng_state())
@@ -272,7 +269,7 @@ def test_a_modeler_reads_its_seed_once_and_draws_nothing_from_the_global_state()
 @pytest.mark.parametrize("release", [RELEASE, *TIED.values()], ids=["plain", *TIED])
 def test_no_row_is_asked_twice_and_all_rows_can_be_asked(fits, release):
     n = len(release.candidates)
-    modeler = Modeler(release, generator=seeded())
+    modeler = Modeler(release, generator=seeded(3))
     assert sorted(go_on(modeler, torch.zeros(n), n)) == list(range(n))
     with pytest.raises(
         ValueError, match=rf"^q must be at most the 0 rows .* got 1: the release has {n} rows"
@@ -281,7 +278,7 @@ def test_no_row_is_asked_twice_and_all_rows_can_be_asked(fits, release):
 
 
 def test_a_batch_larger_than_the_rest_is_refused_and_a_smaller_one_is_not(fits):
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     go_on(modeler, OUTCOMES, N - 3)
     with pytest.raises(
         ValueError, match=r"^q must be at most the 3 rows that are not measured yet, got 4"
@@ -292,13 +289,13 @@ def test_a_batch_larger_than_the_rest_is_refused_and_a_smaller_one_is_not(fits):
 
 
 def test_an_initial_design_larger_than_the_table_takes_all_rows():
-    modeler = Modeler(RELEASE, n_initial=N + 50, generator=seeded())
+    modeler = Modeler(RELEASE, n_initial=N + 50, generator=seeded(3))
     assert modeler.n_initial == N
     assert sorted(modeler.ask(q=N)) == list(range(N))
 
 
 def test_the_first_rows_are_the_initial_design(fits):
-    modeler = Modeler(RELEASE, n_initial=4, generator=seeded())
+    modeler = Modeler(RELEASE, n_initial=4, generator=seeded(3))
     initial = modeler.ask(q=4)
     assert go_on(modeler, OUTCOMES, 4) == initial
     assert fits == []
@@ -308,7 +305,7 @@ def test_the_first_rows_are_the_initial_design(fits):
 
 @pytest.mark.parametrize("release", [release_of([[0.0], [1.0]]), release_of([[0.0, 1.0], [0.0, 1.0]])])
 def test_two_rows_work(release):
-    modeler = Modeler(release, n_initial=1, generator=seeded())
+    modeler = Modeler(release, n_initial=1, generator=seeded(3))
     assert sorted(go_on(modeler, [1.0, 2.0], 2)) == [0, 1]
     assert modeler.best == Observation(1, 2.0)
 
@@ -316,7 +313,7 @@ def test_two_rows_work(release):
 def test_a_constant_column_and_one_feature_work():
     rows = torch.cat([RELEASE.candidates[:12, :1], torch.zeros(12, 1)], dim=1)
     for release in (release_of(rows), release_of(rows[:, :1])):
-        asked = go_on(Modeler(release, generator=seeded()), OUTCOMES, 8)
+        asked = go_on(Modeler(release, generator=seeded(3)), OUTCOMES, 8)
         assert len(set(asked)) == 8
 
 
@@ -333,7 +330,7 @@ def test_a_constant_column_and_one_feature_work():
     ids=["zero", "constant", "offset 1e12", "tiny", "binary", "heavy-tailed"],
 )
 def test_outcomes_of_any_size_are_searched_without_a_failure(outcomes):
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     asked = go_on(modeler, outcomes, 16)
     assert len(set(asked)) == 16
     assert modeler.best.value == float(outcomes.max())
@@ -342,13 +339,13 @@ def test_outcomes_of_any_size_are_searched_without_a_failure(outcomes):
 @pytest.mark.parametrize("offset", [1e3, 2.0**30])
 def test_an_offset_of_the_outcomes_does_not_change_what_is_asked(offset):
     outcomes = torch.round(OUTCOMES * 64) / 64  # so that adding the offset is exact
-    plain = go_on(Modeler(RELEASE, generator=seeded()), outcomes, 10)
-    assert go_on(Modeler(RELEASE, generator=seeded()), outcomes + offset, 10) == plain
+    plain = go_on(Modeler(RELEASE, generator=seeded(3)), outcomes, 10)
+    assert go_on(Modeler(RELEASE, generator=seeded(3)), outcomes + offset, 10) == plain
 
 
 def test_a_factor_of_the_outcomes_does_not_change_what_is_asked():
-    plain = go_on(Modeler(RELEASE, generator=seeded()), OUTCOMES, 10)
-    assert go_on(Modeler(RELEASE, generator=seeded()), 1024 * OUTCOMES, 10) == plain
+    plain = go_on(Modeler(RELEASE, generator=seeded(3)), OUTCOMES, 10)
+    assert go_on(Modeler(RELEASE, generator=seeded(3)), 1024 * OUTCOMES, 10) == plain
 
 
 def test_a_line_search_that_reaches_lengthscale_zero_is_survived():
@@ -365,20 +362,20 @@ def test_the_random_state_of_the_program_does_not_change_what_is_asked():
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)  # what the user's own program does to the global state
             before = torch.get_rng_state()
-            asked.append(go_on(Modeler(RELEASE, generator=seeded()), OUTCOMES, 9))
+            asked.append(go_on(Modeler(RELEASE, generator=seeded(3)), OUTCOMES, 9))
             assert torch.equal(torch.get_rng_state(), before)
     assert asked[0] == asked[1]
 
 
 @pytest.mark.parametrize(("refit_every", "expected"), [(1, [5, 6, 7, 8, 9, 10, 11]), (3, [5, 8, 11])])
 def test_hyperparameters_are_refitted_after_so_many_observations(fits, refit_every, expected):
-    modeler = Modeler(RELEASE, refit_every=refit_every, generator=seeded())
+    modeler = Modeler(RELEASE, refit_every=refit_every, generator=seeded(3))
     go_on(modeler, OUTCOMES, 12)
     assert [len(mll.train_targets) for mll in fits] == expected
 
 
 def test_between_refits_the_model_holds_all_data_and_the_latest_hyperparameters():
-    modeler = Modeler(RELEASE, refit_every=4, generator=seeded())
+    modeler = Modeler(RELEASE, refit_every=4, generator=seeded(3))
     go_on(modeler, OUTCOMES, 5)
     fitted = modeler.model()
     go_on(modeler, OUTCOMES, 2)
@@ -390,7 +387,7 @@ def test_between_refits_the_model_holds_all_data_and_the_latest_hyperparameters(
 
 
 def test_a_fit_moves_the_hyperparameters():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     go_on(modeler, OUTCOMES, 8)
     start = make_model(RELEASE, modeler.history.indices, modeler.history.values)
     assert (
@@ -400,7 +397,7 @@ def test_a_fit_moves_the_hyperparameters():
 
 
 def test_float32_works_and_stays_float32():
-    modeler = Modeler(RELEASE, dtype=torch.float32, generator=seeded())
+    modeler = Modeler(RELEASE, dtype=torch.float32, generator=seeded(3))
     asked = go_on(modeler, OUTCOMES, 10)
     assert len(set(asked)) == 10
     assert len(set(modeler.ask(q=3))) == 3
@@ -427,15 +424,15 @@ def test_a_given_beta_replaces_the_schedule(monkeypatch, fits):
         return seen[-1]
 
     monkeypatch.setattr(modeler_module, "DiscreteUCB", spy)
-    go_on(Modeler(RELEASE, beta=0.25, generator=seeded()), OUTCOMES, 7)
+    go_on(Modeler(RELEASE, beta=0.25, generator=seeded(3)), OUTCOMES, 7)
     assert {acqf.beta for acqf in seen} == {0.25}
     seen.clear()
-    go_on(Modeler(RELEASE, failure_probability=0.1, generator=seeded()), OUTCOMES, 7)
+    go_on(Modeler(RELEASE, failure_probability=0.1, generator=seeded(3)), OUTCOMES, 7)
     # rounds are counted from 1 after the initial design
     by_hand = [2 * math.log(N * t**2 * math.pi**2 / (6 * 0.1)) for t in (1, 2)]
     assert [acqf.beta for acqf in seen] == pytest.approx(by_hand, rel=1e-14)
     seen.clear()
-    go_on(Modeler(RELEASE, failure_probability=0.1, beta_scale=0.2, generator=seeded()), OUTCOMES, 7)
+    go_on(Modeler(RELEASE, failure_probability=0.1, beta_scale=0.2, generator=seeded(3)), OUTCOMES, 7)
     assert [acqf.beta for acqf in seen] == pytest.approx([beta / 5 for beta in by_hand], rel=1e-14)
 
 
@@ -555,13 +552,13 @@ def test_repr_shows_counts_and_no_row():
 
 def test_a_release_without_privacy_is_searched_like_any_other():
     release = Release(RELEASE.candidates, NoPrivacy().guarantee(N, 2), 0.0, 2, isotropic=False)
-    modeler = Modeler(release, generator=seeded())
+    modeler = Modeler(release, generator=seeded(3))
     go_on(modeler, OUTCOMES, 15)
     assert modeler.best == Observation(0, 0.0)
 
 
 def test_a_skipped_row_is_never_asked_again_and_takes_no_part():
-    modeler = Modeler(RELEASE, n_initial=2, generator=seeded())
+    modeler = Modeler(RELEASE, n_initial=2, generator=seeded(3))
     asked = []
     for turn in range(8):
         row = modeler.ask()
@@ -584,7 +581,7 @@ def test_skipping_every_row_leaves_nothing_to_ask():
 
 @pytest.mark.parametrize("told", [0, 7])
 def test_a_question_that_is_taken_back_is_as_if_it_had_never_been_asked(told):
-    undisturbed, modeler = (Modeler(RELEASE, generator=seeded()) for _ in range(2))
+    undisturbed, modeler = (Modeler(RELEASE, generator=seeded(3)) for _ in range(2))
     go_on(undisturbed, OUTCOMES, told)
     go_on(modeler, OUTCOMES, told)
     first, second = modeler.ask(q=2)

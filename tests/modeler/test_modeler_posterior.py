@@ -4,15 +4,12 @@ import random
 
 import pytest
 import torch
+from draws import seeded
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB, Modeler, NoisyProjection, Release
 from botorch_private.modeler import latest_fit
 from botorch_private.models import candidate_block, sweep
-
-
-def seeded(seed=3):
-    return torch.Generator().manual_seed(seed)
 
 
 def release(n=40, r=3):
@@ -75,7 +72,7 @@ def test_between_refits_a_round_evaluates_one_row_of_the_kernel(monkeypatch):
         covariance(self, wanted)
 
     monkeypatch.setattr(sweep.CandidateSweep, "_extend", counted)
-    modeler = Modeler(RELEASE, generator=seeded(), refit_every=100)
+    modeler = Modeler(RELEASE, generator=seeded(3), refit_every=100)
     for _ in range(12):
         index = modeler.ask()
         modeler.tell(index, float(OUTCOMES[index]))
@@ -83,7 +80,7 @@ def test_between_refits_a_round_evaluates_one_row_of_the_kernel(monkeypatch):
 
 
 def test_a_corrected_value_does_not_evaluate_the_kernel(monkeypatch):
-    modeler = Modeler(RELEASE, generator=seeded(), refit_every=100)
+    modeler = Modeler(RELEASE, generator=seeded(3), refit_every=100)
     for _ in range(8):
         index = modeler.ask()
         modeler.tell(index, float(OUTCOMES[index]))
@@ -99,7 +96,7 @@ def test_memory_does_not_change_what_is_asked(settings, monkeypatch):
     monkeypatch.setattr(sweep, "_BLOCK", 16)
     asked = []
     for limit in (settings, {**settings, "max_memory": 2**30}):
-        modeler = Modeler(RELEASE, generator=seeded(), **limit)
+        modeler = Modeler(RELEASE, generator=seeded(3), **limit)
         for _ in range(20):
             index = modeler.ask()
             modeler.tell(index, float(OUTCOMES[index]))
@@ -108,7 +105,7 @@ def test_memory_does_not_change_what_is_asked(settings, monkeypatch):
 
 
 def test_pending_rows_are_hallucinated_and_then_forgotten():
-    modeler = Modeler(RELEASE, generator=seeded())
+    modeler = Modeler(RELEASE, generator=seeded(3))
     for index in range(6):
         modeler.tell(index, float(OUTCOMES[index]))
     first = modeler.ask()
@@ -127,7 +124,7 @@ def test_a_bad_memory_limit_is_refused(max_memory):
 
 
 def test_float32_modeler_asks_for_rows_and_keeps_its_type():
-    modeler = Modeler(RELEASE, generator=seeded(), dtype=torch.float32)
+    modeler = Modeler(RELEASE, generator=seeded(3), dtype=torch.float32)
     for _ in range(10):
         index = modeler.ask()
         modeler.tell(index, float(OUTCOMES[index]))
@@ -140,7 +137,7 @@ def test_float32_modeler_asks_for_rows_and_keeps_its_type():
 def test_modeler_on_a_device_asks_like_one_on_the_cpu(dtype):
     asked = []
     for device in ("cpu", "cuda"):
-        modeler = Modeler(RELEASE, generator=seeded(), device=device, dtype=dtype)
+        modeler = Modeler(RELEASE, generator=seeded(3), device=device, dtype=dtype)
         for _ in range(15):
             index = modeler.ask()
             modeler.tell(index, float(OUTCOMES[index]))

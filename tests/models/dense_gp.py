@@ -8,6 +8,7 @@ import pytest
 import torch
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import ChainedOutcomeTransform, Log, Normalize, Standardize
+from draws import seeded, uniform
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import (
     AdditiveKernel,
@@ -32,14 +33,6 @@ from botorch_private.models import candidate_block, prior, sweep
 
 on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 every_device = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=on_cuda)])
-
-
-def seeded(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=seeded(seed))
 
 
 def column(*values):

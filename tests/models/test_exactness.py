@@ -21,6 +21,7 @@ from botorch.models.gpytorch import GPyTorchModel
 from botorch.models.model import Model
 from botorch.models.transforms import Normalize
 from botorch.models.transforms.input import AppendFeatures, InputPerturbation
+from draws import uniform
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import (
@@ -35,11 +36,6 @@ from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB, ReleasedInputKernel, make_model
 from botorch_private.models.exactness import why_not_exact
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
 
 X = uniform(30, 3)
 Y = torch.sin(5 * X[:, :1]) + X[:, 1:2]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from botorch.models import SingleTaskGP
 from dense_gp import small_pieces
+from draws import uniform
 from gpytorch.kernels import RBFKernel, RQKernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,10 +24,6 @@ from botorch_private.models.memory import free_memory, in_words
 properties = settings(derandomize=True, max_examples=40, deadline=None, report_multiple_bugs=False)
 CPU = torch.device("cpu")
 N = 50
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 ROWS = uniform(N, 2)

@@ -22,9 +22,8 @@ from dense_gp import (
     array,
     assert_moments,
     gp,
-    seeded,
-    uniform,
 )
+from draws import seeded, uniform
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB

@@ -14,11 +14,10 @@ from dense_gp import (
     N,
     array,
     gp,
-    seeded,
     set_hyperparameters,
     small_pieces,
-    uniform,
 )
+from draws import seeded, uniform
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel
 from gpytorch.likelihoods import GaussianLikelihood

@@ -10,10 +10,9 @@ from dense_gp import (
     VALUES,
     assert_equal_posteriors,
     gp,
-    seeded,
     set_hyperparameters,
-    uniform,
 )
+from draws import seeded, uniform
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 
 from botorch_private import (

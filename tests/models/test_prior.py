@@ -7,6 +7,7 @@ import pytest
 import torch
 from botorch.models import SingleTaskGP
 from botorch.models.gpytorch import GPyTorchModel
+from draws import uniform
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import LinearKernel, MaternKernel, PeriodicKernel, RBFKernel, RQKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
@@ -57,11 +58,6 @@ SLOW = {
 }
 fast_kernels = pytest.mark.parametrize("kernel", FAST.values(), ids=FAST)
 scaled = pytest.mark.parametrize("scale", [None, 2.5])
-
-
-def uniform(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.rand(*shape, dtype=torch.float64, generator=generator)
 
 
 X, Z = uniform(20, 3), uniform(50, 3, seed=1)

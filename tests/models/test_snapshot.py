@@ -8,6 +8,7 @@ import torch
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
+from draws import uniform
 from gpytorch.constraints import GreaterThan, Interval
 from gpytorch.kernels import Kernel, MaternKernel, PeriodicKernel, RBFKernel, RQKernel, ScaleKernel
 from gpytorch.means import ConstantMean, LinearMean, Mean, ZeroMean
@@ -18,11 +19,6 @@ from torch.testing import assert_close
 from botorch_private import DiscretePosterior, NoisyProjection, PrivateProjectionTransform, PublicScaling
 from botorch_private.models.prior import StationaryPrior
 from botorch_private.models.snapshot import Snapshot
-
-
-def uniform(*shape, seed=0):
-    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
 
 X = uniform(30, 3)
 Y = torch.sin(5 * X[:, 0]) + X[:, 1]
