@@ -120,6 +120,11 @@ def test_a_yes_or_no_with_a_huge_step_is_pointed_out_with_records():
     assert "Features with two values only" not in words("ranges")
 
 
+def test_errors_in_a_yes_or_no_are_said_to_be_less_for_who_takes_the_nearer_end():
+    assert "Whoever takes the nearer end is off by nothing" in words("steps")
+    assert "nearer end" not in words("laplace")
+
+
 def test_mixed_coordinates_say_what_cannot_be_told():
     assert "errors cannot be told feature by feature" in words("projected")
     assert "The rotation is not in the release, but it is taken to be known here" in words("rotated")

@@ -20,6 +20,15 @@ def attack(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
     blocks: list[Block] = []
     for i, release in enumerate(facts.releases):
         blocks += _one(release, table[i] if table else None, len(facts.releases) > 1)
+    if facts.changes:
+        blocks.append(
+            Paragraph(
+                "A yes/no, and each column of a category, is at one end of its range or at the other, "
+                "which everybody knows. Whoever takes the nearer end is off by nothing wherever that "
+                "end is right, which is mostly so where the error with the row alone is well below half "
+                "of the range."
+            )
+        )
     if len(facts.releases) > 1:
         blocks.append(
             Paragraph(
