@@ -10,14 +10,12 @@ import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import PosteriorTransform
-from botorch.exceptions import UnsupportedError
-from botorch.models.gpytorch import GPyTorchModel
-from botorch.models.model import Model, ModelList
+from botorch.models.model import Model
 from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private import _validate
+from botorch_private.acquisition.hallucinate import hallucinate
 from botorch_private.acquisition.schedule import ucb_beta
 from botorch_private.acquisition.ties import best_index
 from botorch_private.models.exactness import why_not_exact
@@ -142,7 +140,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         model: Any = self._unconditioned
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
-                model = _hallucinate(self._fast(once=False) or model, X_pending.detach())
+                model = hallucinate(self._fast(once=False) or model, X_pending.detach())
         AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
         self.model = model
 
@@ -273,27 +271,6 @@ def _checked(candidates: Tensor | None, model: Model) -> Tensor:
                 f"whose {name} is {parameter.dtype}"
             )
     return candidates
-
-
-def _hallucinate(model: Any, X: Tensor) -> Model:
-    """Condition a model on its own posterior mean at ``m x d`` points."""
-    if isinstance(model, ModelList):
-        return type(model)(*[_hallucinate(part, X) for part in model.models])
-    if isinstance(model, DiscretePosterior):
-        return model.hallucinate_points(X)
-    if not isinstance(model, GPyTorchModel) or not hasattr(model, "get_fantasy_model"):
-        raise UnsupportedError(
-            f"pending rows and q > 1 need a model that can be conditioned on observations, got "
-            f"{type(model).__name__}: choose one row at a time"
-        )
-    # The prediction also fills the caches that conditioning builds on.
-    mean = model.posterior(X).mean
-    likelihood = getattr(model, "likelihood", None)
-    if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
-        return model.condition_on_observations(X, mean)
-    # As in `fantasize`: a new observation has the average noise of the known ones.
-    noise = likelihood.noise.mean(dim=-1).expand_as(mean)
-    return model.condition_on_observations(X, mean, noise=noise)
 
 
 def _is_scalar(value: Any) -> bool:
