@@ -55,11 +55,13 @@ def test_without_noise_to_speak_of_every_record_is_found():
 def test_chunks_do_not_change_it(monkeypatch):
     import botorch_private.report.table_facts as module
 
-    table = declared().transform(some_records(100))
-    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 300)
-    error, standard_error = bayes_error(table, NoiseLaw("laplace", 4, 2.0, 4), 100)
-    assert error.shape == standard_error.shape == (4,)
-    assert bool((error > 0).all())
+    table, law = declared().transform(some_records(100)), NoiseLaw("laplace", 4, 2.0, 4)
+    at_once = bayes_error(table, law, 100, generator=seeded())
+    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 700)  # 7 draws at a time, and 2 in the end
+    in_chunks = bayes_error(table, law, 100, generator=seeded())
+    for one, other in zip(at_once, in_chunks, strict=True):
+        assert one.shape == (4,)
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize(("kind", "one_run"), [("gaussian", True), ("rotated", False)])
@@ -80,7 +82,8 @@ def test_spreads_clipping_and_steps_are_those_of_the_table(kind, one_run):
     assert step.epsilon == release.guarantee.at(step.distance)
     assert (found.one_run is not None) == one_run
     if one_run:
-        assert not found.one_run.refuted or found.one_run.lower_bound < 1.2 * found.one_run.claimed
+        # A bound that is wrong by chance, once in a thousand times, is not wrong by much.
+        assert found.one_run.lower_bound < 1.2 * found.one_run.claimed
         assert found.one_run.distance == pytest.approx(1.0)
 
 
