@@ -51,8 +51,9 @@ def fit_model(model: SingleTaskGP) -> SingleTaskGP:
     hyperparameters, in float64, with the gradient in closed form (equation 5.9), O(t^3) an evaluation.
     The best constant mean has a closed form itself. The search starts from the model's own values,
     from a long and from a short length-scale, since the density can have several maxima, and many with
-    one length-scale per coordinate. Values stay off the bounds of a softplus or sigmoid (by 1e-10 of them; 1e-6 in
-    float32), and between ``sqrt(tiny)`` and ``1 / sqrt(tiny)`` of the smallest normal number.
+    one length-scale per coordinate. Values stay off the bounds of a softplus or sigmoid (by 1e-10 of
+    them; 1e-6 in float32), and between ``sqrt(tiny)`` and ``1 / sqrt(tiny)`` of the smallest normal
+    number.
 
     Any other model, or one that is not on the CPU, is fitted by `fit_gpytorch_mll`, with its retries
     seeded apart from PyTorch's global generator. Where that fails, a warning is logged and the
