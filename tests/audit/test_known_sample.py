@@ -71,8 +71,7 @@ def test_without_a_spare_record_the_attacker_cannot_tell():
     assert torch.isinf(found.error).all()
 
 
-def test_constant_features_and_raw_records_without_ranges():
-    """Without the scaling: exact where nothing was clipped."""
+def test_without_ranges_records_that_were_not_clipped_are_exact():
     data = property_prices()
     scaling = PublicScaling(data.lower, data.upper)
     with pytest.warns(NotDifferentiallyPrivate):
