@@ -24,7 +24,7 @@ class Store:
     disk. Reading goes beside it.
 
     Args:
-        path: The database that `folder.make_folder` made.
+        path: The database that `make_folder` made.
         clock: Replaces the clock, for tests.
 
     Attributes:
