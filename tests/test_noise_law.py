@@ -80,16 +80,35 @@ def test_rounding_of_two_records_adds_at_most_what_is_charged(law, distance):
     assert np.linalg.norm(moved, axis=1).max() <= distance + law.rounding
 
 
-def test_arithmetic_slack_is_what_the_derivation_says():
-    law = NoiseLaw("laplace", 2, 1.0, 2)
-    rho = stats.gamma(2).isf(DELTA_FP / 2)
-    error = 128 * 2.0**-53
+@pytest.mark.parametrize("features", [3, 12])
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_arithmetic_slack_is_what_the_derivation_says(kind, features):
+    law = NoiseLaw(kind, 3, 2.5, features)
+    radius_law = stats.gamma(3, scale=2.5) if kind == "laplace" else stats.chi(3, scale=2.5)
+    near = radius_law.isf(DELTA_FP / 2)  # what lies outside is charged to delta
+    far = near + 4.0 * math.sqrt(features / 3)  # a projection stretches by this factor at most
 
     def eta(radius):
-        return 4 * 2 * error * radius / law.grid + math.sqrt(2) * error * radius
+        error = 128 * 2.0**-53 * radius
+        slope = 1 / 2.5 if kind == "laplace" else radius / 2.5**2
+        return 4 * 3 * error / law.grid + math.sqrt(3) * error * slope
 
-    assert law.arithmetic_slack(3.0) == pytest.approx(eta(rho) + eta(rho + 3.0), rel=1e-9)
-    assert law.arithmetic_slack(1.0) < 1e-7
+    assert law.arithmetic_slack(4.0) == pytest.approx(eta(near) + eta(far), rel=1e-9)
+    assert law.arithmetic_slack(4.0) < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("features", [3, 12])
+def test_a_coarser_grid_costs_what_it_adds_to_the_distance(kind, features):
+    fine, coarse = (NoiseLaw(kind, 3, 2.5, features, grid) for grid in (2.0**-12, 2.0**-3))
+    added = math.sqrt(3) * (coarse.grid - fine.grid)
+    (near, weights), (far, same) = fine.shift(2.0), coarse.shift(2.0)
+    assert far - near == pytest.approx(np.full(len(near), added), rel=1e-9)
+    assert np.array_equal(weights, same)
+    bare = near - fine.rounding
+    assert np.sqrt(weights @ bare**2) == pytest.approx(2.0, rel=1e-9)  # squares are kept on average
+    cost = coarse.epsilon(2.0, 1e-5) - fine.epsilon(2.0, 1e-5)
+    assert cost > added / 2.5 * (1 - 1e-5)  # (a Gaussian pays more)
 
 
 @pytest.mark.parametrize(
