@@ -48,9 +48,9 @@ class SpectralProjection:
       in col(X)" has probability 1 under one table and 0 under its neighbour, and no ``(epsilon, delta)``
       with ``delta < 1`` can hold.
     * ``n = d + 1``: the two spaces agree, but the choice of branch in line 6 gives neighbours away.
-    * ``n <= d``: the paper's theorem is for exact real numbers, which a computer does not have. About
-      half of the float64 columns that come from one table cannot come from its neighbour, so that a
-      release of 100 columns tells the two apart without an error, and one of 1 column far too often.
+    * ``n <= d``: the paper's theorem is for exact real numbers, which a computer does not have. Many
+      float64 columns that one table gives (half of them, for two tables in the tests) cannot come from
+      its neighbour: 100 columns tell those two apart without an error, and one does far too often.
 
     Args:
         epsilon: The paper's epsilon, > 0.
