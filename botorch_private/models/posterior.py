@@ -68,7 +68,7 @@ class DiscretePosterior(Model):
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
         check.exact(model)
-        check.candidates_of(model, candidates)
+        check.points(model, candidates=candidates)
         if max_memory is not None:
             _validate.count(max_memory=max_memory)
         self.model = model
@@ -252,7 +252,7 @@ class DiscretePosterior(Model):
 
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
         """The same for any finite ``m x d`` points, candidates or not."""
-        _validate.points(X=X)
+        check.points(self.model, X=X)
         twin = self._fork()
         with torch.no_grad():
             mean, _ = joint_moments(self.model, self._sweep, self.model.transform_inputs(X))

@@ -20,14 +20,15 @@ def exact(model: Any) -> None:
         raise UnsupportedError(f"DiscretePosterior needs {reason}")
 
 
-def candidates_of(model: Any, candidates: Tensor) -> None:
-    """Refuse candidates that are not finite, or not of the dtype and device of a model."""
-    _validate.points(candidates=candidates)
+def points(model: Any, **named: Tensor) -> None:
+    """Refuse the one named tensor if it is not ``m x d``, finite, of the model's dtype and device."""
+    ((name, X),) = named.items()
+    _validate.points(**named)
     trained = model.train_inputs[0]
-    if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
+    if (X.dtype, X.device) != (trained.dtype, trained.device):
         raise ValueError(
-            f"candidates must have the dtype and device of the model, {trained.dtype} on "
-            f"{trained.device}, got {candidates.dtype} on {candidates.device}"
+            f"{name} must have the dtype and device of the model, {trained.dtype} on "
+            f"{trained.device}, got {X.dtype} on {X.device}"
         )
 
 
@@ -83,7 +84,7 @@ def several(
         )
     if not len(X):
         return [], []
-    _validate.points(X=X)
+    points(observed.model, X=X)
     values = _validate.vector(Y=Y.reshape(-1)).tolist()
     for value in values:
         outcome(observed, Y=value)

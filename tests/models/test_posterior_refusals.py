@@ -109,7 +109,7 @@ def test_points_and_outcomes_that_do_not_fit_are_refused(X, Y):
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_missing_numbers_in_conditioning_are_refused_by_name(bad):
+def test_points_and_numbers_that_cannot_be_conditioned_on_are_refused_by_name(bad):
     posterior = DiscretePosterior(gp(variances=[0.1, 0.2, 0.3]), ROWS)
     rows, found = ROWS[:2], "NaN" if math.isnan(bad) else "an infinity"
     for X, Y, noise, message in (
@@ -123,6 +123,13 @@ def test_missing_numbers_in_conditioning_are_refused_by_name(bad):
             posterior.condition_on_observations(X, Y, noise=noise)
     with pytest.raises(ValueError, match="X must be finite"):
         posterior.hallucinate_points(rows * bad)
+    message = "X must have the dtype and device of the model, torch.float64 on cpu, got torch.float32"
+    for refused in (
+        lambda: posterior.condition_on_observations(rows.float(), column(1, 2)),
+        lambda: posterior.hallucinate_points(rows.float()),
+    ):
+        with pytest.raises(ValueError, match=message):
+            refused()
     positive = DiscretePosterior(gp(values=[1.0, 2.0, 3.0], outcome="log"), ROWS)
     with pytest.raises(ValueError, match="Y must be finite after the model's Log, got -1.0"):
         positive.condition_on_observations(rows, column(1, -1))
