@@ -45,7 +45,7 @@ class TableFeature:
         error: Root mean square error of who knows all records; None where it was not computed.
         standard_error: Of that, by Monte Carlo.
         step: What is promised about the step between the only two values of the feature; None where it
-            takes others.
+            takes others, and for columns of a declared yes/no or category: `Facts.changes` has those.
     """
 
     name: str
@@ -102,6 +102,8 @@ def table_facts(
         affordable = max(_FEWEST_DRAWS, _ENTRIES // scaled.numel())
         draws = min(_DRAWS, affordable, len(scaled))
         errors, standard_errors = bayes_error(scaled, mechanism.law(scaling.features), draws, progress)
+    steps = (*release.guarantee.steps, *scaling.steps)
+    declared = {column for step in steps for column in step.columns}
     features = []
     for column, feature in enumerate(feature_names(release.guarantee)):
         unit = float(scaling.unit[column])
@@ -113,7 +115,7 @@ def table_facts(
                 standard_error=None
                 if standard_errors is None
                 else float(standard_errors[column]) * unit,
-                step=_step(release, scaled[:, column]),
+                step=None if feature in declared else _step(release, scaled[:, column]),
             )
         )
     one_run = None

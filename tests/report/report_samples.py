@@ -59,7 +59,7 @@ def declared():
 
 
 def stepped():
-    """Return a release of a number, a yes/no and a category."""
+    """Return an encoding of a number, a yes/no and a category, records in it, and their release."""
     encoding = Encoding(
         [
             Number("age", 18.0, 100.0, 41.0),
@@ -69,7 +69,7 @@ def stepped():
     )
     ward = torch.eye(3, dtype=torch.float64).repeat(100, 1)
     records = torch.cat([some_records()[:, [0, 2]], ward], dim=1)
-    return publish(records, encoding.scaling, MECHANISMS["laplace"]).release
+    return encoding, records, publish(records, encoding.scaling, MECHANISMS["laplace"]).release
 
 
 def unusual(kind):
@@ -117,7 +117,7 @@ def reports_of(kind):
     if kind == "ranges":
         return report(make_release("laplace"), scaling=declared(), trials=200, progress=False)
     if kind == "steps":
-        return report(stepped(), trials=200, progress=False)
+        return report(stepped()[2], trials=200, progress=False)
     if kind == "ledger":
         release = make_release("laplace")
         ledger = Ledger(release.guarantee.budget(7.5, 1e-6))

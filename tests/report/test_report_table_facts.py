@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from report_samples import declared, make_release, some_records
+from report_samples import declared, make_release, some_records, stepped
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from botorch_private import PublicScaling
 from botorch_private.noise_law import NoiseLaw
 from botorch_private.report.table_facts import bayes_error, one_unit_away, table_facts
 
@@ -85,6 +86,21 @@ def test_spreads_clipping_and_steps_are_those_of_the_table(kind, one_run):
         # A bound that is wrong by chance, once in a thousand times, is not wrong by much.
         assert found.one_run.lower_bound < 1.2 * found.one_run.claimed
         assert found.one_run.distance == pytest.approx(1.0)
+
+
+def test_columns_of_a_category_have_no_step_of_their_own():
+    encoding, records, release = stepped()
+    found = table_facts(release, "it", records, encoding.scaling, progress=False)
+    assert [feature.step for feature in found.features] == [None] * 5
+    plain = PublicScaling(
+        encoding.scaling.lower,
+        encoding.scaling.upper,
+        [each.shape for each in encoding.features for _ in each.columns],
+        names=encoding.names,
+    )
+    assert torch.equal(plain.unit, encoding.scaling.unit)
+    found = table_facts(release, "it", records, plain, progress=False)
+    assert [feature.step for feature in found.features] == [None] * 5
 
 
 @pytest.mark.parametrize("kind", ["projected", "spectral", "none"])

@@ -38,7 +38,7 @@ def unit(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
         rows = tuple(map(_changed, facts.changes))
         blocks.append(Table("From any value to any other", header[: len(rows[0])], rows))
     steps = [(feature.name, feature.step) for each in table[-1:] for feature in each.features]
-    two_valued = [(name, step) for name, step in steps if step is not None and name not in stepped]
+    two_valued = [(name, step) for name, step in steps if step is not None]
     if two_valued:
         blocks.append(
             Table(
