@@ -206,7 +206,7 @@ def matheron(case):
     kernels = [ScaleKernel(RBFKernel(ard_num_dims=5)) for _ in range(2)]
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         draw_matheron_paths(case.private(covar_module=kernels[0]).eval(), torch.Size([3]))(case.records)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="gen_kernel_features"):
         draw_matheron_paths(case.plain(), torch.Size([3]))
     paths = draw_matheron_paths(case.plain(covar_module=kernels[1]), torch.Size([3]))
     assert paths(case.rows).shape == (3, 24)
@@ -262,7 +262,7 @@ def condition_list(case):
     X, Y = case.records[NEW], case.Y[NEW]
     model = ModelListGP(case.private(0), case.private(1))
     model.posterior(X)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="Expected size 5 but got size 3"):
         model.condition_on_observations([X, X], Y)
     parts = [part.condition_on_observations(X, Y[:, [m]]) for m, part in enumerate(model.models)]
     assert ModelListGP(*parts).posterior(X).mean.shape == (2, 2)
