@@ -337,7 +337,7 @@ def test_plain_text_is_possible_for_who_says_so(place):
         assert address.startswith("http://0.0.0.0:")
 
 
-def test_loopbackis_loopback():
+def test_addresses_of_this_machine_alone_are_known():
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "example.org", "10.0.0.1", "")))
 
