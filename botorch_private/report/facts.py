@@ -243,7 +243,10 @@ def _after_one_more(guarantees: list[PrivacyGuarantee]) -> tuple[PrivacyGuarante
 def _release_facts(release: Release, name: str) -> ReleaseFacts:
     n, width = release.candidates.shape
     guarantee = release.guarantee
-    linear = guarantee.mechanism.startswith(_LINEAR_IMAGE) and not guarantee.holds
+    features = guarantee.features
+    known_enough = None
+    if guarantee.mechanism.startswith(_LINEAR_IMAGE) and features is not None and n > features + 1:
+        known_enough = features + 1
     return ReleaseFacts(
         name=name,
         identity=release.identity,
@@ -252,7 +255,7 @@ def _release_facts(release: Release, name: str) -> ReleaseFacts:
         guarantee=guarantee,
         outcome_guarantee=release.outcome_guarantee,
         attacker=None if guarantee.law is None else attacker(release),
-        known_enough=guarantee.features + 1 if linear and guarantee.features is not None else None,
+        known_enough=known_enough,
     )
 
 

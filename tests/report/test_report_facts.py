@@ -124,6 +124,9 @@ def test_nothing_is_promised_beyond_a_unit_without_a_law():
     assert facts.releases[0].known_enough == 5
     assert facts.releases[0].attacker is None
     assert facts_of(make_release("none")).releases[0].known_enough is None
+    for few in (3, 4, 5):  # with as many known records, nobody else is left
+        assert facts_of(make_release("spectral", some_records(7)[:few])).releases[0].known_enough is None
+    assert facts_of(make_release("spectral", some_records(7)[:6])).releases[0].known_enough == 5
 
 
 def test_outcomes_are_added_where_they_are_covered():

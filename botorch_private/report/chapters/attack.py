@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from botorch_private.report.attacker import Attacker
@@ -158,7 +159,7 @@ def _explained(found: Attacker, table: TableFacts | None) -> str:
 
 
 def _without_noise(release: ReleaseFacts) -> list[Block]:
-    if release.known_enough is None and release.guarantee.holds:
+    if release.known_enough is None and math.isfinite(release.guarantee.epsilon):
         text = "this mechanism adds no noise to a record; what it leaves to an attacker was not computed"
         return [Paragraph(f"{release.name}: {text}.", "note")]
     if release.known_enough is None:
