@@ -50,7 +50,8 @@ def test_auto_switches_to_gaussian_where_its_variance_is_smaller(epsilon, crosso
 
 
 def test_auto_without_delta_is_laplace_in_any_dimension():
-    assert calibrate("auto", 1.0, 0.0, dim=500, features=500).kind == "laplace"
+    for delta in (0.0, DELTA_FP):  # the sampler's share alone is no delta
+        assert calibrate("auto", 1.0, delta, dim=500, features=500).kind == "laplace"
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])

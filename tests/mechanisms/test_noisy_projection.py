@@ -249,8 +249,9 @@ def test_impossible_settings_are_refused_at_construction(arguments, message):
         NoisyProjection(**arguments)
 
 
-def test_a_subspace_without_delta_is_refused_unless_laplace_is_asked_for():
-    mechanism = NoisyProjection(1.0, projection_dim=5)
+@pytest.mark.parametrize("delta", [0.0, DELTA_FP])
+def test_a_subspace_without_delta_is_refused_unless_laplace_is_asked_for(delta):
+    mechanism = NoisyProjection(1.0, delta, projection_dim=5)
     with pytest.raises(ValueError, match=r"delta must be > 0 for projection_dim=5 < d=10 .* 1.41 times"):
         mechanism.guarantee(n=100, d=10)
     with pytest.raises(ValueError, match="delta must be > 0 for projection_dim=5 < d=10"):
