@@ -31,16 +31,16 @@ class Published:
     Args:
         release: What crosses to the modeler.
         permutation: ``n`` integers: released row -> record.
-        row_map: Map from scaled rows to released rows, where the mechanism is one.
-        more: Releases further scaled records beside these, where the mechanism can.
+        row_map: Map from scaled rows to released rows; None where the mechanism is none.
+        more: Releases further scaled records beside these; None where the mechanism cannot.
         scaling: Maps raw records to scaled ones.
     """
 
     release: Release
     permutation: Tensor
     row_map: Callable[[Tensor], Tensor] | None
-    more: Callable[[Tensor], Tensor] | None = None
-    scaling: PublicScaling | None = None
+    more: Callable[[Tensor], Tensor] | None
+    scaling: PublicScaling
 
     @property
     def rows_of_records(self) -> Tensor:
@@ -178,7 +178,6 @@ def publish_more(
     """
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
-    assert scaling is not None
     table = scaling.check(records)
     if old.outcome_guarantee is not None and old.outcome_guarantee.parts:
         raise ValueError(
