@@ -68,7 +68,7 @@ class DiscretePosterior(Model):
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
         check.exact(model)
-        check.points(model, candidates=candidates)
+        check.candidates_of(model, candidates)
         if max_memory is not None:
             _validate.count(max_memory=max_memory)
         self.model = model
@@ -230,7 +230,7 @@ class DiscretePosterior(Model):
             ValueError: If the shapes do not fit, or something is missing, infinite, or has no place in
                 the model's units.
         """
-        values, variances = check.several(self._observed, X, Y, noise)
+        values, variances = check.several(self._observed, self.candidates, X, Y, noise)
         twin = self._fork()
         twin._observed.add(X, values, variances)
         return twin
@@ -252,7 +252,7 @@ class DiscretePosterior(Model):
 
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
         """The same for any finite ``m x d`` points, candidates or not."""
-        check.points(self.model, X=X)
+        check.points_like(self.candidates, X)
         twin = self._fork()
         with torch.no_grad():
             mean, _ = joint_moments(self.model, self._sweep, self.model.transform_inputs(X))

@@ -20,15 +20,24 @@ def exact(model: Any) -> None:
         raise UnsupportedError(f"DiscretePosterior needs {reason}")
 
 
-def points(model: Any, **named: Tensor) -> None:
-    """Refuse the one named tensor if it is not ``m x d``, finite, of the model's dtype and device."""
-    ((name, X),) = named.items()
-    _validate.points(**named)
+def candidates_of(model: Any, candidates: Tensor) -> None:
+    """Refuse candidates that are not finite, or not of the dtype and device of a model."""
+    _validate.points(candidates=candidates)
     trained = model.train_inputs[0]
-    if (X.dtype, X.device) != (trained.dtype, trained.device):
+    if (candidates.dtype, candidates.device) != (trained.dtype, trained.device):
         raise ValueError(
-            f"{name} must have the dtype and device of the model, {trained.dtype} on "
-            f"{trained.device}, got {X.dtype} on {X.device}"
+            f"candidates must have the dtype and device of the model, {trained.dtype} on "
+            f"{trained.device}, got {candidates.dtype} on {candidates.device}"
+        )
+
+
+def points_like(candidates: Tensor, X: Tensor) -> None:
+    """Refuse points that are not finite, or not of the width, dtype and device of the candidates."""
+    _validate.points(X=X)
+    if (X.shape[-1], X.dtype, X.device) != (candidates.shape[-1], candidates.dtype, candidates.device):
+        raise ValueError(
+            f"X must have {candidates.shape[-1]} columns like the candidates, {candidates.dtype} on "
+            f"{candidates.device}, got {X.shape[-1]}, {X.dtype} on {X.device}"
         )
 
 
@@ -73,7 +82,7 @@ def noise_of_one(observed: Observed, noise_variance: float | None) -> float:
 
 
 def several(
-    observed: Observed, X: Tensor, Y: Tensor, noise: Tensor | None
+    observed: Observed, candidates: Tensor, X: Tensor, Y: Tensor, noise: Tensor | None
 ) -> tuple[list[float], list[float]]:
     """Return outcomes and noise variances (NaN: not given) of ``m x d`` points."""
     given = [part for part in (X, Y, noise) if part is not None]
@@ -84,7 +93,7 @@ def several(
         )
     if not len(X):
         return [], []
-    points(observed.model, X=X)
+    points_like(candidates, X)
     values = _validate.vector(Y=Y.reshape(-1)).tolist()
     for value in values:
         outcome(observed, Y=value)

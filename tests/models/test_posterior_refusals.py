@@ -123,13 +123,12 @@ def test_points_and_numbers_that_cannot_be_conditioned_on_are_refused_by_name(ba
             posterior.condition_on_observations(X, Y, noise=noise)
     with pytest.raises(ValueError, match="X must be finite"):
         posterior.hallucinate_points(rows * bad)
-    message = "X must have the dtype and device of the model, torch.float64 on cpu, got torch.float32"
-    for refused in (
-        lambda: posterior.condition_on_observations(rows.float(), column(1, 2)),
-        lambda: posterior.hallucinate_points(rows.float()),
-    ):
+    for unlike, found in ((rows.float(), "3, torch.float32"), (rows[:, :2], "2, torch.float64")):
+        message = f"X must have 3 columns like the candidates, torch.float64 on cpu, got {found} on cpu"
         with pytest.raises(ValueError, match=message):
-            refused()
+            posterior.condition_on_observations(unlike, column(1, 2))
+        with pytest.raises(ValueError, match=message):
+            posterior.hallucinate_points(unlike)
     positive = DiscretePosterior(gp(values=[1.0, 2.0, 3.0], outcome="log"), ROWS)
     with pytest.raises(ValueError, match="Y must be finite after the model's Log, got -1.0"):
         positive.condition_on_observations(rows, column(1, -1))
