@@ -189,9 +189,7 @@ class PublicScaling:
         Returns:
             ``n x d`` float64 tensor in raw units, not limited to the declared ranges.
         """
-        rows = _validate.matrix(scaled=scaled)
-        if rows.shape[1] != self.features:
-            raise ValueError(f"scaled must have {self.features} columns, got {rows.shape[1]}")
+        rows = _validate.matrix(scaled=scaled, columns=self.features)
         return rows * self.unit + self._centre
 
     def clipped(self, records: Any) -> Tensor:
