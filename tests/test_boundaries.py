@@ -11,6 +11,7 @@ import pytest
 import botorch_private
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = Path(botorch_private.__file__).parent  # in the tree, or where a wheel was installed
 MODELER_SIDE = "The modeler's side never imports the curator's side"
 LAYERS = "Imports point downwards; modules that share a line do not import each other"
 
@@ -31,7 +32,7 @@ def lint_imports(folder):
 def copied(tmp_path):
     """Return a copy of the package and its configuration, to break rules in."""
     shutil.copytree(
-        ROOT / "botorch_private",
+        PACKAGE,
         tmp_path / "botorch_private",
         ignore=shutil.ignore_patterns("__pycache__", "*.npz", "*.json"),
     )
@@ -111,4 +112,4 @@ def test_every_public_name_is_documented(name):
 
 
 def test_the_package_says_that_it_is_typed():
-    assert (ROOT / "botorch_private" / "py.typed").exists()
+    assert (PACKAGE / "py.typed").exists()

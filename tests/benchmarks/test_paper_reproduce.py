@@ -353,7 +353,13 @@ def test_frontier_regrets_leave_the_initial_records_out_of_the_sum(tmp_path, ope
 # --- the command ---
 
 
-def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys):
+@pytest.fixture
+def in_the_tree(monkeypatch):
+    """Let the command find the reproduction also where a wheel of the package is tested."""
+    monkeypatch.setattr(cli, "__file__", str(PAPER.parents[1] / "botorch_private" / "cli.py"))
+
+
+def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys, in_the_tree):
     output = tmp_path / "out"
     options = [
         "--problem",
@@ -429,7 +435,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path):
         (["--part", "frontier", "--problem", "loan"], "argument --part: not allowed with --problem"),
     ],
 )
-def test_bad_arguments_are_refused_before_any_work(arguments, message, capsys, monkeypatch):
+def test_bad_arguments_are_refused_before_any_work(arguments, message, capsys, monkeypatch, in_the_tree):
     monkeypatch.setattr("study.run_study", lambda *_, **__: pytest.fail("work began"))
     with pytest.raises(SystemExit) as stopped:
         cli.main(["reproduce", *arguments])
