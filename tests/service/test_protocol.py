@@ -23,7 +23,7 @@ async def application(scope, receive, send):
     while (await receive()).get("more_body"):
         pass
     if scope["path"] == "/slow":
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.5)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 
@@ -160,7 +160,7 @@ def test_a_request_that_does_not_come_closes_the_connection(base, begin, piece):
 
 @pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def test_an_answer_may_take_longer_than_its_request(base):
-    protocol_class = guarded_protocol(seconds=0.3, base=base)
+    protocol_class = guarded_protocol(seconds=1.0, base=base)
     with listening(protocol_class) as address, connected(address) as connection:
         for _ in range(2):
             connection.sendall(PLAIN.replace(b"/ ", b"/slow "))
