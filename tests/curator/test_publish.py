@@ -16,6 +16,7 @@ from botorch_private import (
     PublicScaling,
     Release,
     SpectralProjection,
+    compose,
 )
 from botorch_private.curator import Published, planned_guarantee, publish
 from botorch_private.mechanisms import Drawn
@@ -209,6 +210,23 @@ class CountingMechanism:
 
     def apply(self, scaled, *, generator=None):
         return self.draw(scaled).rows
+
+
+class Twice(NoisyProjection):
+    """A mechanism of one's own, which draws noise twice and says so."""
+
+    def guarantee(self, n, d):
+        return compose([super().guarantee(n, d)] * 2)
+
+
+def test_the_parts_of_a_guarantee_carry_what_the_whole_carries():
+    whole = planned_guarantee(20, SCALING, Twice(1.0))
+    assert {part.unit for part in whole.parts} == {whole.unit} == {tuple(SCALING.unit.tolist())}
+    assert {part.names for part in whole.parts} == {SCALING.names}
+    once = planned_guarantee(20, SCALING, NoisyProjection(1.0))
+    assert compose([whole, once]).epsilon == pytest.approx(3.0)
+    with_seed = planned_guarantee(20, SCALING, Twice(1.0), seeded=True)
+    assert not any(part.holds for part in (with_seed, *with_seed.parts))
 
 
 def test_a_mechanism_of_one_s_own_draws_once_a_release():
