@@ -213,14 +213,15 @@ class Curator:
         known = answers.objective.of_joining(outcomes, len(table))
         with self._lock:
             self._refuse_copies()
-            self._published = publish_more(
+            known_before = RecordIndex(self._records.numpy())
+            joined = torch.cat([self._records, table])
+            published = publish_more(
                 self._published, table, ledger=self._ledger, generator=self._generator
             )
-            known_before = RecordIndex(self._records.numpy())
-            self._records = torch.cat([self._records, table])
             if answers.noised is not None:
                 answers.noised.join(len(table))
             answers.objective.join(known)
+            self._records, self._published = joined, published
             if (known_before.find(table.numpy()) >= 0).any():
                 warnings.warn(
                     "some of the records that join equal records of the table: if they are of the same "

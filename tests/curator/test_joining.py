@@ -136,6 +136,22 @@ def test_a_budget_refuses_new_records_before_anything_is_drawn(monkeypatch):
     assert curator.release is before
 
 
+def test_a_curator_that_cannot_take_records_in_stays_as_it_was(monkeypatch):
+    curator = make_curator(outcome_mechanism=OutcomeMechanism(2.0, 0.0, (0.0, 1.0)))
+    before, answer = curator.release, curator.query(3)
+
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(OutcomeMechanism, "draw_steps", full)
+    with pytest.raises(MemoryError):
+        curator.add(LATER, LATER[:, 0])
+    assert curator.release is before
+    assert len(curator.records) == len(curator.permutation) == len(curator.outcomes) == N
+    assert curator.query(3) == answer
+    assert len(curator.ledger.entries) == 4  # what was about to leave is charged all the same
+
+
 def test_a_modeler_goes_on_from_the_history_of_the_old_release():
     curator = make_curator(NoisyProjection(100.0), lambda record: float(record.sum()))
     modeler = Modeler(curator.release, generator=torch.Generator().manual_seed(0))
