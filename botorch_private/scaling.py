@@ -222,7 +222,11 @@ class PublicScaling:
 
     def _steps(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
         widths = dict(
-            zip(self.names or (), ((self.upper - self.lower) / self.unit).tolist(), strict=False)
+            zip(
+                self.names or (),
+                (self.upper / self.unit - self.lower / self.unit).tolist(),
+                strict=False,
+            )
         )
         found = []
         for name, columns in choices.items():

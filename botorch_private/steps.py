@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from botorch_private import _validate
+
 
 @dataclass(frozen=True)
 class Step:
@@ -13,12 +15,20 @@ class Step:
         name: Of the feature.
         columns: Names of the numeric columns that hold it: one for a yes/no; for a category one for each
             of its values, two of which a change moves at once.
-        width: How far a change moves a record, in units.
+        width: How far a change moves a record, in units, > 0.
+
+    Raises:
+        ValueError: If there are no columns, or the width is no finite number > 0.
     """
 
     name: str
     columns: tuple[str, ...]
     width: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(width=self.width)
+        if not self.columns:
+            raise ValueError(f"columns of {self.name!r} must be at least 1, got none")
 
     @property
     def words(self) -> str:

@@ -52,6 +52,18 @@ def test_without_steps_the_json_is_that_of_before_guarantees_had_them():
     assert PrivacyGuarantee.from_json(STEPPED.to_json()).steps == (WARD,)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"width": ', '"width": -'), ('["ward=icu", "ward=other"]', "[]"), ('"name"', '"n"')],
+)
+def test_steps_that_make_no_sense_are_refused(old, new):
+    text = STEPPED.to_json()
+    steps = text[text.index('"steps"') :]
+    assert old in steps
+    with pytest.raises(ValueError, match="text must be the JSON of a PrivacyGuarantee"):
+        PrivacyGuarantee.from_json(text.replace(steps, steps.replace(old, new)))
+
+
 def test_a_composition_has_the_steps_of_its_parts_once():
     assert compose([STEPPED, STEPPED]).steps == (WARD,)
     assert compose([replace(STEPPED, steps=()), STEPPED]).steps == (WARD,)
