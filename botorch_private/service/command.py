@@ -134,7 +134,10 @@ def _add_serve(verbs: Any) -> None:
     serve.add_argument(
         "--insecure-http",
         action="store_true",
-        help="listen without TLS where other machines can reach it",
+        help=(
+            "listen without TLS where other machines can reach it, such as a proxy that ends TLS "
+            "(which must pass Host on unchanged)"
+        ),
     )
     serve.add_argument("--rate", type=float, help="requests a second that one token may make")
     serve.set_defaults(action=_serve, parser=serve)
