@@ -31,6 +31,28 @@ class _State(NamedTuple):
     tensors: list[Any]
 
 
+class _Table:
+    """A large tensor, by address and version.
+
+    While it is held here, no other tensor can get its address. A copy or a pickle holds nothing, and
+    equals nothing.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._held: Tensor | None = tensor.detach()
+        self._mark = (tensor.data_ptr(), tensor._version, tensor.shape, tensor.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Table) or self._held is None or other._held is None:
+            return False
+        return self._mark == other._mark
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_held": None, "_mark": None}
+
+
 class Snapshot:
     """Classes, parameters, buffers and plain attributes of a model's modules, by value.
 
@@ -95,7 +117,7 @@ def _tensors(module: nn.Module) -> Iterator[Tensor]:
 
 def _kept(tensor: Tensor) -> Any:
     if tensor.numel() > _LARGE:
-        return tensor.data_ptr(), tensor._version, tensor.shape, tensor.dtype
+        return _Table(tensor)
     return tensor.detach().clone()
 
 

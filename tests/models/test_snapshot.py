@@ -440,6 +440,30 @@ def test_large_tables_are_compared_by_address_and_version():
     assert snapshot != Snapshot(one)
 
 
+def test_a_large_table_at_the_address_of_one_that_was_freed_is_another():
+    index = torch.arange(6, dtype=torch.float64)[:, None]
+    model = SingleTaskGP(
+        index, Y[:6, None], covar_module=RBFKernel(), input_transform=Rows(uniform(5000, 3))
+    )
+    posterior = DiscretePosterior(model, index)
+    for seed in range(1, 6):
+        posterior.moments()
+        model.input_transform.table = None
+        model.input_transform.table = uniform(5000, 3, seed=seed)
+        assert_close(posterior.variance, DiscretePosterior(model, index).variance)
+
+
+def test_a_copy_of_a_large_table_is_another():
+    index = torch.arange(6, dtype=torch.float64)[:, None]
+    table = uniform(5000, 3)
+    model = SingleTaskGP(index, Y[:6, None], covar_module=RBFKernel(), input_transform=Rows(table))
+    snapshot = Snapshot(model.eval())
+    twin = copy.deepcopy(snapshot)
+    assert snapshot.holds()
+    assert not twin.holds()
+    assert twin != copy.deepcopy(snapshot)
+
+
 def test_appended_observations_follow_a_changed_input_transform():
     table = uniform(5000, 3)
     index = torch.arange(6, dtype=torch.float64)[:, None]
