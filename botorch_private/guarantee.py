@@ -10,7 +10,7 @@ from typing import Any
 
 from botorch_private import _validate
 from botorch_private.composition import composed_epsilon
-from botorch_private.guarantee_words import sentences
+from botorch_private.guarantee_words import BUDGET, sentences
 from botorch_private.noise_law import NoiseLaw
 from botorch_private.steps import Step
 
@@ -127,7 +127,7 @@ class PrivacyGuarantee:
         """
         _validate.positive(epsilon=epsilon)
         _validate.probability_or_zero(delta=delta)
-        return cls(mechanism="a budget", epsilon=float(epsilon), delta=float(delta), holds=True)
+        return cls(mechanism=BUDGET, epsilon=float(epsilon), delta=float(delta), holds=True)
 
     @property
     def adjacency(self) -> str:

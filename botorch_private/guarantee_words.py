@@ -8,12 +8,20 @@ from typing import Any
 
 from botorch_private.rounding import round_down, round_up
 
+BUDGET = "a budget"
 _UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
     """Put a `PrivacyGuarantee` into a few lines."""
+    if guarantee.mechanism == BUDGET:
+        yield (
+            f"Privacy budget: at most epsilon {guarantee.epsilon:g} at 1 unit and delta "
+            f"{guarantee.delta:g} may be spent on any record, over all releases and answers. It is a "
+            f"limit, and promises nothing by itself."
+        )
+        return
     holds = "HOLDS" if guarantee.holds else "DOES NOT HOLD"
     yield f"Privacy guarantee of {guarantee.mechanism}: {holds}"
     for reason in guarantee.reasons:
@@ -64,7 +72,8 @@ def _steps(guarantee: Any) -> Iterator[str]:
     for step in guarantee.steps:
         alike.setdefault(round_up(step.width), []).append(step)
     for width, steps in alike.items():
-        names = " or of ".join(step.name for step in steps)
+        *others, last = (step.name for step in steps)
+        names = f"{', '.join(others)} or {last}" if others else last
         epsilon = guarantee.at(max(step.width for step in steps))
         yield (
             f"  A change of {names}, from any value to any other, moves a record by {width} units, "
@@ -112,14 +121,13 @@ def _unit(guarantee: Any) -> str:
     if guarantee.unit is None:
         return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
     names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    stepped = {column: step for step in guarantee.steps for column in step.columns}
-    shown = []
-    for name, size in zip(names, guarantee.unit, strict=True):
-        step = stepped.get(name)
-        if step is None:
-            shown.append(f"{round_down(size)} of {name}")
-        elif name == step.columns[0]:  # once for all columns of a category
-            shown.append(f"{round_down(1 / step.width)} of a change of {step.name}")
+    stepped = {column for step in guarantee.steps for column in step.columns}
+    shown = [
+        f"{round_down(size)} of {name}"
+        for name, size in zip(names, guarantee.unit, strict=True)
+        if name not in stepped
+    ]
+    shown += [f"{round_down(1 / step.width)} of a change of {step.name}" for step in guarantee.steps]
     if len(shown) > _UNITS_SHOWN:
         shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
     return ", or ".join(shown)

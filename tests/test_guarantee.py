@@ -80,6 +80,13 @@ def test_a_text_that_is_no_guarantee_is_refused(text):
         PrivacyGuarantee.from_json(text)
 
 
+def test_a_budget_is_a_limit_in_print_and_no_promise():
+    text = str(PrivacyGuarantee.budget(6.0, 1e-5))
+    assert text.startswith("Privacy budget: at most epsilon 6 at 1 unit and delta 1e-05 may be spent")
+    assert "HOLDS" not in text
+    assert "Promise" not in text
+
+
 def test_a_guarantee_cannot_be_changed_by_assignment():
     with pytest.raises(FrozenInstanceError):
         LAPLACE.epsilon = 0.1  # type: ignore[misc]
