@@ -12,10 +12,18 @@ import re
 from pathlib import Path
 
 from links import linked
+from notebooks import pages
 
 ROOT = Path(__file__).parents[1]
 SECTION = re.compile(r"<!-- readme: (.+?) -->")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def on_files(files, *, config):
+    """Add the notebooks."""
+    for file in pages(config):
+        files.append(file)
+    return files
 
 
 def on_page_markdown(markdown, *, page, **_):
