@@ -122,9 +122,11 @@ def test_answers_about_new_records_are_charged_to_them_alone():
     curator.add(LATER, LATER[:, 0])
     assert curator.guarantee.epsilon == pytest.approx(3.0)
     assert all(each.epsilon == pytest.approx(3.0) for each in curator.ledger.totals)
+    records = [(entry.start, entry.stop) for entry in curator.ledger.entries]
+    assert records == [(0, N)] * 2 + [(N, N + len(LATER))] * 2  # a release and answers, each time
 
 
-def test_a_budget_refuses_new_records_before_anything_is_drawn(monkeypatch):
+def test_a_budget_refuses_new_records_before_anything_is_drawn():
     ledger = Ledger(PrivacyGuarantee.budget(1.0))
     curator = make_curator(ledger=ledger)
     curator.add(LATER[:1], LATER[:1, 0])

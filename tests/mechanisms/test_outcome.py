@@ -121,6 +121,10 @@ def test_outcomes_that_depend_on_other_records_add_up():
     assert shared.epsilon == pytest.approx(10.0)
     assert "outcomes may depend on other records as well" in str(shared)
     assert "composition of 5 answers" in str(shared)
+    assert shared.delta_fp == shared.delta == 5 * DELTA_FP
+    one = LAPLACE.guarantee(answers=1)  # a composition all the same: that is what it is known by
+    assert one.epsilon == pytest.approx(2.0)
+    assert len(one.parts) == 1
     gaussian = GAUSSIAN.guarantee(answers=50)
     expected = dp_accounting.get_epsilon_gaussian(GAUSSIAN.law.scale / (1 + GRID) / 50**0.5, 1e-5)
     assert gaussian.epsilon == pytest.approx(expected, rel=1e-6)
