@@ -69,17 +69,24 @@ class DemoResult:
 
 def demo_scaling(data: Dataset) -> PublicScaling:
     """Public scaling of the demonstration's table, from its declared ranges."""
-    return PublicScaling(data.lower, data.upper, names=data.features)
+    kinds = zip(data.features, data.units, strict=True)
+    return PublicScaling(
+        data.lower,
+        data.upper,
+        names=data.features,
+        choices={name: (name,) for name, unit in kinds if unit == "yes/no"},
+    )
 
 
 def describe_unit(data: Dataset) -> str:
     """Say what one unit of distance is, in the units of each feature."""
     scaling = demo_scaling(data)
     lines = ["One unit of distance is any one of these (or a part of each, by Pythagoras):"]
+    widths = {step.name: step.width for step in scaling.steps}
     for name, unit, size in zip(data.features, data.units, scaling.unit.tolist(), strict=True):
         shown = f"  {round_down(size):>8}"
-        if unit == "yes/no":
-            step = round_up(1 / size, 3)
+        if name in widths:
+            step = round_up(widths[name], 3)
             lines.append(f"{shown}  of the step from no to yes in {name}, a step of {step} units")
         else:
             lines.append(f"{shown}  {unit} of {name}")

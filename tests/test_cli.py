@@ -73,6 +73,8 @@ def test_demo_prints_guarantees_units_and_table_and_writes_the_plot(tmp_path, ca
     assert "years of age" in text
     assert "mmHg of meanbp" in text
     assert "of the step from no to yes in diabetes, a step of 10.7 units" in text
+    # In every guarantee that promises anything.
+    assert text.count("A change of diabetes, dementia, male, metastatic or cancer, from any value") == 4
     for arm, mechanism in demo.ARMS.items():
         if mechanism is not None:
             assert f"[{arm}]\nPrivacy guarantee of" in text
