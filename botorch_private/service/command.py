@@ -80,7 +80,10 @@ def _add_init(verbs: Any) -> None:
         ),
     )
     init.add_argument(
-        "--time-limit", type=float, default=3600.0, help="seconds for one call of the function"
+        "--time-limit",
+        type=float,
+        default=3600.0,
+        help="seconds for one call of the function (default: 3600)",
     )
     init.add_argument("--outcome", default="outcome", help="what is measured, for people")
     init.add_argument("--unit", default="", help="its unit, for people")
