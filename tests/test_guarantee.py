@@ -225,10 +225,11 @@ def test_composition_of_compositions_is_flat_and_inherits_doubts():
 
 
 def test_what_voids_a_composition_voids_what_it_is_composed_into():
-    void = compose([LAPLACE, LAPLACE]).voided("the key leaked")
+    void = replace(compose([LAPLACE, LAPLACE]), seeded=True).voided("the key leaked")
     for again in (compose([void]), compose([void, LAPLACE]), compose([GAUSSIAN, void], delta=1e-5)):
         assert not again.holds
         assert again.reasons == ("the key leaked",)
+        assert again.seeded
 
 
 def test_far_apart_a_mixture_is_added_up_in_a_moment():
