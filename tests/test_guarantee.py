@@ -106,8 +106,10 @@ def test_gaussian_epsilon_at_a_distance_equals_dp_accounting(distance):
     assert GAUSSIAN.at(distance) >= expected * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("guarantee", [LAPLACE, GAUSSIAN, PROJECTED])
-def test_epsilon_at_one_unit_is_the_promise(guarantee):
+@pytest.mark.parametrize(
+    "guarantee", [LAPLACE, GAUSSIAN, PROJECTED, PrivacyGuarantee("of its own", 1.0, 0.0, holds=True)]
+)
+def test_no_distance_costs_nothing_and_one_unit_what_is_promised(guarantee):
     assert guarantee.at(1.0) == pytest.approx(guarantee.epsilon, rel=1e-8)
     assert guarantee.at(1.0) <= guarantee.epsilon
     assert guarantee.at(0.0) == 0.0

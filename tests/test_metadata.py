@@ -36,6 +36,19 @@ def test_a_source_distribution_carries_everything():
         assert [path for path in files if not any(path.match(pattern) for pattern in rest)] == []
 
 
+def test_pins_agree_wherever_a_library_is_installed():
+    pins = {
+        name: dict(
+            re.findall(r"^([\w.-]+)==([^;\s]+)", (ROOT / "requirements" / name).read_text(), re.M)
+        )
+        for name in ("runtime.txt", "dev.txt", "docs.txt", "bench.txt")
+    }
+    assert pins["runtime.txt"].items() <= pins["dev.txt"].items()
+    for name in ("docs.txt", "bench.txt"):
+        shared = pins[name].keys() & pins["dev.txt"].keys()
+        assert {key: pins[name][key] for key in shared} == {key: pins["dev.txt"][key] for key in shared}
+
+
 def made(path):
     """Whether a file is what a run leaves behind: see .gitignore."""
     folders = path.relative_to(ROOT).parts[:-1]
