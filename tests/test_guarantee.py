@@ -226,6 +226,19 @@ def test_composition_of_compositions_is_flat_and_inherits_doubts():
     assert outer.location_radius(0.5) == LAPLACE.location_radius(0.5)
 
 
+def test_a_second_reason_stands_beside_the_first():
+    twice = LAPLACE.voided("the key leaked").voided("a seed", "a learned range")
+    assert twice.reasons == ("the key leaked", "a seed", "a learned range")
+    assert not twice.holds
+
+
+def test_the_delta_of_a_bare_claim_is_lost_to_what_it_is_composed_with():
+    claim = PrivacyGuarantee("of its own", epsilon=0.5, delta=4e-6, holds=True)
+    both = compose([claim, GAUSSIAN], delta=1e-5)
+    assert both.epsilon == pytest.approx(0.5 + GAUSSIAN.law.epsilon(1.0, 6e-6), rel=1e-9)
+    assert both.at(2.0) == math.inf  # a claim at one unit says nothing of two
+
+
 def test_what_voids_a_composition_voids_what_it_is_composed_into():
     void = replace(compose([LAPLACE, LAPLACE]), seeded=True).voided("the key leaked")
     for again in (compose([void]), compose([void, LAPLACE]), compose([GAUSSIAN, void], delta=1e-5)):
