@@ -15,82 +15,15 @@ import numpy as np
 from botorch_private.denoised_release import DenoisedRelease
 from botorch_private.guarantee import PrivacyGuarantee
 from botorch_private.release import Release
-from botorch_private.report.attacker import Attacker, attacker, feature_names
+from botorch_private.report.attacker import Attacker, attacker
+from botorch_private.report.cost import Cost, cost_at, mixed
+from botorch_private.report.unit_facts import Change, Feature, Ranges, changes_of, features_of
 from botorch_private.spending import total
-from botorch_private.steps import Step
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known
 _POINTS = 48
 _LINEAR_IMAGE = "SpectralProjection"
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """Declared ranges.
-
-    Attributes:
-        lower: Of each feature, in raw units.
-        upper: Likewise.
-        steps: Changes of a yes/no or a category.
-    """
-
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What is promised about two records at a distance.
-
-    Attributes:
-        distance: In units.
-        epsilon: At this distance; infinite where nothing is promised.
-        guess: Chance, at most, that a spy tells the two apart who holds both equally likely.
-    """
-
-    distance: float
-    epsilon: float
-    guess: float
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A feature in the user's own units.
-
-    Attributes:
-        name: Its name.
-        unit: One unit of distance, in raw units; None where the release has none.
-        lower: Lower end of the declared range; None where no ranges were given, as all that follows.
-        upper: Upper end.
-        width: The whole range, in units.
-        whole: What is promised about two records at the two ends; None also where that takes too long,
-            with different kinds of noise.
-    """
-
-    name: str
-    unit: float | None
-    lower: float | None = None
-    upper: float | None = None
-    width: float | None = None
-    whole: Cost | None = None
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of a yes/no or a category, from any value to any other.
-
-    Attributes:
-        step: What it is, and how far it moves a record.
-        share: One unit, as a share of it.
-        cost: What is promised about two records that differ in it; None where that takes too long, with
-            different kinds of noise.
-    """
-
-    step: Step
-    share: float
-    cost: Cost | None
 
 
 @dataclass(frozen=True)
@@ -206,8 +139,8 @@ def public_facts(
         releases=tuple(_release_facts(r, name) for r, name in zip(releases, names, strict=True)),
         total=together,
         with_outcomes=total([*guarantees, *outcomes]) if outcomes else None,
-        features=_features(together, ranges),
-        changes=_changes(together, ranges),
+        features=features_of(together, ranges),
+        changes=changes_of(together, ranges),
         costs=costs,
         diameter=diameter,
         curve=_curve(together, costs, diameter),
@@ -215,22 +148,6 @@ def public_facts(
         second_delta=together.delta if after is None else after.delta,
         second_epsilon_unknown=unknown,
     )
-
-
-def cost_at(guarantee: PrivacyGuarantee, distance: float) -> Cost:
-    """What a guarantee promises about two records at a distance, in units."""
-    epsilon = guarantee.at(distance)
-    return Cost(distance, epsilon, guess(epsilon, guarantee.delta))
-
-
-def guess(epsilon: float, delta: float) -> float:
-    """Largest chance to tell two equally likely tables apart under ``(epsilon, delta)`` privacy.
-
-    ``(e^epsilon + delta) / (1 + e^epsilon)``: half of one plus the largest total variation distance
-    (Kairouz, Oh & Viswanath 2015: the corner of the privacy region).
-    """
-    odds = math.exp(-epsilon)
-    return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
 def _after_one_more(guarantees: list[PrivacyGuarantee]) -> tuple[PrivacyGuarantee | None, str]:
@@ -259,45 +176,16 @@ def _release_facts(release: Release, name: str) -> ReleaseFacts:
     )
 
 
-def _features(guarantee: PrivacyGuarantee, ranges: Ranges | None) -> tuple[Feature, ...]:
-    names = feature_names(guarantee)
-    if guarantee.unit is None:
-        return tuple(Feature(name, None) for name in names)
-    if ranges is None:
-        return tuple(Feature(*each) for each in zip(names, guarantee.unit, strict=True))
-    slow = _mixed(guarantee)
-    found = []
-    for name, unit, low, high in zip(names, guarantee.unit, ranges.lower, ranges.upper, strict=True):
-        width = (high - low) / unit
-        found.append(Feature(name, unit, low, high, width, None if slow else cost_at(guarantee, width)))
-    return tuple(found)
-
-
-def _changes(guarantee: PrivacyGuarantee, ranges: Ranges | None) -> tuple[Change, ...]:
-    steps = guarantee.steps
-    if not steps and ranges is not None:  # releases of before guarantees held them
-        steps = ranges.steps
-    slow = _mixed(guarantee)
-    return tuple(
-        Change(step, 1 / step.width, None if slow else cost_at(guarantee, step.width)) for step in steps
-    )
-
-
 def _curve(
     guarantee: PrivacyGuarantee, costs: tuple[Cost, ...], diameter: float | None
 ) -> tuple[tuple[float, float], ...]:
     if any(math.isinf(cost.epsilon) for cost in costs):
         return ()
     points = costs
-    if not _mixed(guarantee):
+    if not mixed(guarantee):
         distances = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
         points = [cost_at(guarantee, distance) for distance in distances]
     return tuple((point.distance, point.epsilon) for point in points)
-
-
-def _mixed(guarantee: PrivacyGuarantee) -> bool:
-    """Whether different kinds of noise are added up, which takes seconds at each distance."""
-    return len({None if part.law is None else part.law.kind for part in guarantee.parts}) > 1
 
 
 def _refuse_repeated(releases: Sequence[Release], names: Sequence[str]) -> None:

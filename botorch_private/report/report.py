@@ -16,8 +16,9 @@ from botorch_private.report import chapters
 from botorch_private.report.audit_facts import AuditFacts, audit
 from botorch_private.report.belongs import check_scaling
 from botorch_private.report.document import Document
-from botorch_private.report.facts import Facts, Ranges, Spent, public_facts
+from botorch_private.report.facts import Facts, Spent, public_facts
 from botorch_private.report.text import as_text
+from botorch_private.report.unit_facts import Ranges
 from botorch_private.whole_file import require_folder, write_whole
 
 if TYPE_CHECKING:

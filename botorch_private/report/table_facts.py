@@ -25,7 +25,7 @@ from botorch_private.noise_law import NoiseLaw
 from botorch_private.release import Release
 from botorch_private.report.attacker import feature_names
 from botorch_private.report.audit_facts import CONFIDENCE
-from botorch_private.report.facts import Cost, cost_at
+from botorch_private.report.cost import Cost, cost_at
 from botorch_private.report.mechanism_of import mechanism_of
 from botorch_private.scaling import PublicScaling
 

@@ -8,7 +8,7 @@ from grimp import build_graph
 from report_samples import make_release
 
 GRAPH = build_graph("botorch_private", cache_dir=None)
-PUBLIC = ["facts", "attacker", "document", "shown", "plot", "html", "text"]
+PUBLIC = ["facts", "cost", "unit_facts", "attacker", "document", "shown", "plot", "html", "text"]
 CURATOR = [
     "scaling",
     "curator",

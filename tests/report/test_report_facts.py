@@ -14,7 +14,9 @@ from scipy.stats import norm
 from botorch_private import DenoisedRelease, NoisyProjection, PublicScaling, compose
 from botorch_private.curator import publish
 from botorch_private.privacy_curve import gaussian_delta
-from botorch_private.report.facts import Ranges, guess, public_facts
+from botorch_private.report.cost import guess
+from botorch_private.report.facts import public_facts
+from botorch_private.report.unit_facts import Ranges
 from botorch_private.spending import least_delta
 
 

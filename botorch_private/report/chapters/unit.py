@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from botorch_private.report.document import Block, Paragraph, Section, Table
-from botorch_private.report.facts import Change, Facts, Feature
+from botorch_private.report.facts import Facts
 from botorch_private.report.shown import down, given, up
+from botorch_private.report.unit_facts import Change, Feature
 
 if TYPE_CHECKING:
     from botorch_private.report.table_facts import TableFacts
