@@ -9,9 +9,11 @@ from draws import seeded
 from scipy import stats
 
 from botorch_private import (
+    Ledger,
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
+    OutcomeMechanism,
     PrivacyLeakWarning,
     PublicScaling,
     Release,
@@ -19,6 +21,7 @@ from botorch_private import (
     compose,
 )
 from botorch_private.curator import Published, planned_guarantee, publish
+from botorch_private.guarantee import OUTCOMES_NOISED
 from botorch_private.mechanisms import Drawn
 
 D = 3
@@ -210,6 +213,23 @@ class CountingMechanism:
 
     def apply(self, scaled, *, generator=None):
         return self.draw(scaled).rows
+
+
+def test_promised_answers_are_charged_with_the_release_unless_they_were_before():
+    ledger, promised = Ledger(), OutcomeMechanism(2.0, 0.0, (0.0, 1.0)).guarantee()
+    for promised_before, total in ((False, 3.0), (True, 4.0)):
+        options = {"answers_promised": True} if promised_before else {}  # False unless said
+        release = publish(
+            make_records(20),
+            SCALING,
+            NoisyProjection(1.0),
+            outcome_guarantee=promised,
+            ledger=ledger,
+            **options,
+        ).release
+        assert release.outcome_guarantee == promised
+        assert OUTCOMES_NOISED in release.guarantee.assumptions
+        assert ledger.total.epsilon == pytest.approx(total)
 
 
 class Twice(NoisyProjection):
