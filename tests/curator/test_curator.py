@@ -254,7 +254,7 @@ def test_an_objective_cannot_change_the_stored_record():
 
 
 @pytest.mark.parametrize(
-    "make", [torch.clone, lambda x: x.numpy().copy(), lambda x: pd.DataFrame(x.numpy())]
+    "make", [torch.clone, lambda x: x.numpy().copy(), lambda x: pd.DataFrame(x.numpy().copy())]
 )
 def test_answers_do_not_follow_later_changes_of_the_table(make):
     records, outcomes = make(RECORDS), OUTCOMES.clone()
