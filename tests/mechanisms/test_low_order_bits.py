@@ -93,7 +93,7 @@ def test_the_same_attack_finds_nothing_in_released_rows(noise, d, epsilon):
 @pytest.mark.parametrize("wider", [0, 1])
 def test_rotated_rows_have_low_order_bits_that_say_no_more_than_is_claimed(noise, d, epsilon, wider):
     events = [fine_near_zero(rows) for rows in ours(noise, d, epsilon, projection_dim=d + wider)]
-    if d + wider > 1:
+    if d > 1:  # (one feature times a factor of the rotation: 1 factor in 4,000 ends in 12 zeros)
         assert events[0].any()  # a rotation fills the low-order bits, after the noise and on both sides
     assert certified_epsilon(*events, DELTA[noise]) <= epsilon
 
