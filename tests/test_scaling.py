@@ -281,6 +281,13 @@ def test_a_learned_scaling_is_not_public_and_voids_guarantees_without_carrying_i
     assert guarantee.unit is None
 
 
+def test_a_learned_scaling_knows_the_names_of_its_features():
+    scaling = learned([[1.0, 2.0], [3.0, 5.0]], names=["age", "dose"])
+    assert scaling.names == ("age", "dose")
+    with pytest.raises(ValueError, match="got NaN in row 0, column 1 .dose."):
+        scaling.transform([[1.0, math.nan]])
+
+
 def test_a_declared_scaling_is_public_and_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
