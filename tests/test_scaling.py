@@ -386,6 +386,8 @@ def test_a_step_is_the_distance_of_two_choices_that_are_farthest_apart():
     rows[0, 1] = 1.0
     moved = scaling.transform(rows)
     assert well.width == pytest.approx(float((moved[0] - scaled[0]).norm()))
+    signs = PublicScaling([-1.0], [1.0], names=["sign"], choices={"sign": ["sign"]})
+    assert signs.steps[0].width == pytest.approx(50.0)  # from one end of the ball to the other
     assert PublicScaling([0.0], [1.0]).steps == ()
 
 
