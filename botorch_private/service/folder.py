@@ -40,7 +40,7 @@ class Folder:
 
     @property
     def records(self) -> Path:
-        """Raw features of the records, ``n x d``, for an objective that is a function."""
+        """Raw features of the records, ``n x d``, where a function measures; no file otherwise."""
         return self.path / "records.npy"
 
     @property

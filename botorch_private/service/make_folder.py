@@ -33,8 +33,9 @@ def make_folder(
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
-    The folder appears whole or not at all, with mode 0700, and is on the disk when this returns. Make it
-    before anything is asked: the server would not know answers that the curator gave.
+    Raw features are written only where a function measures, since nothing else reads them. The folder
+    appears whole or not at all, with mode 0700, and is on the disk when this returns. Make it before
+    anything is asked: the server would not know answers that the curator gave.
 
     Args:
         path: Folder to make; there must be nothing yet.
@@ -95,7 +96,8 @@ def make_folder(
         draft = Folder(temporary)
         curator.release.save(draft.release)
         curator.ledger.copy(draft.ledger)
-        _write_records(draft.records, curator)
+        if ":" in objective:
+            _write_records(draft.records, curator)
         _write_database(draft.database, facts, curator, names)
         sync_folder(temporary)
         curator.hand_over()

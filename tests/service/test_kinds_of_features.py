@@ -44,7 +44,8 @@ def init(*more):
 
 
 def test_init_states_the_price_of_a_step_and_releases_the_encoded_table(place, capsys):
-    assert init("--yes", "--objective", "column:cost", "--id", "id") == 0
+    (place / "costs.py").write_text("def cost(record):\n    return 1.0\n")
+    assert init("--yes", "--objective", "costs:cost", "--id", "id") == 0
     out = capsys.readouterr().out
     encoding = load_encoding("ranges.toml")
     release = Release.load("clinic/release.safetensors")

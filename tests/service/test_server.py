@@ -166,7 +166,6 @@ def test_init_shows_the_guarantee_and_makes_a_closed_folder(place):
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {
         "curator.db": 0o600,
         "ledger.json": 0o600,
-        "records.npy": 0o600,
         "release.safetensors": 0o600,
     }
     release = Release.load(folder / "release.safetensors")
@@ -474,7 +473,7 @@ class Flaky:
 
 @pytest.mark.parametrize("failing", [False, True])
 def test_a_measured_value_waits_for_the_disk_and_a_strange_error_for_nobody(tmp_path, failing):
-    folder = make_folder(tmp_path / "x", a_curator())
+    folder = make_folder(tmp_path / "x", a_curator(), objective="module:function")
     store = folder.open()
     store.tokens.make("modeler", "m").result()
     calls = []
