@@ -78,7 +78,7 @@ class Objective:
         if self._measure is None:
             assert self.outcomes is not None
             return float(self.outcomes[record])
-        return _number(self._measure(features.clone()))
+        return number_of(self._measure(features.clone()))
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
@@ -110,7 +110,7 @@ class Objective:
         return _finite(value, row)
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
     """The one number that an objective returned, or whatever error there is."""
     single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
     if isinstance(single, (str, bytes)):
@@ -122,7 +122,7 @@ def _finite(value: Any, row: int) -> float:
     """The one number that an objective returned; errors say nothing of what it returned instead."""
     number = None
     try:
-        number = _number(value)
+        number = number_of(value)
     except Exception:  # refused below, without what it says
         number = None
     if number is None:

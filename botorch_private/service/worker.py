@@ -40,8 +40,10 @@ def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any
     """Call the function on a record, and say what came of it."""
     import torch  # as in a `Curator`, a record is a tensor of d float64 numbers
 
+    from botorch_private.curator.objective import number_of
+
     try:
-        value = float(function(torch.tensor(record, dtype=torch.float64)))
+        value = number_of(function(torch.tensor(record, dtype=torch.float64)))
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     if not math.isfinite(value):
