@@ -23,7 +23,10 @@ def population(covariance, n=N):
 def released(records, mechanism, width=60.0):
     d = records.shape[1]
     scaling = PublicScaling([-width] * d, [width] * d, radius=width * math.sqrt(d) * 0.5)
-    return scaling, publish(records, scaling, mechanism).release
+    # With seeded noise: what is checked are estimates, and one in a hundred is beyond any fair width.
+    return scaling, publish(
+        records, scaling, mechanism, generator=torch.Generator().manual_seed(5)
+    ).release
 
 
 @pytest.mark.parametrize(("epsilon", "width"), [(3.0, 0.05), (1.0, 0.05), (0.3, 0.3)])
