@@ -143,7 +143,7 @@ class Encoding:
         if wrong.any():
             raise ValueError(
                 f"{source} must hold {feature.wanted}, got something else "
-                f"{_place(wrong, feature.name, first_row)}"
+                f"{_place(wrong, feature.name, first_row)}: correct the cell, or the declaration"
             )
         return codes
 

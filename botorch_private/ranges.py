@@ -12,6 +12,10 @@ from botorch_private.encoding import Encoding
 from botorch_private.feature_kinds import Category, FeatureKind, Number, YesNo
 from botorch_private.scaling import PublicScaling
 
+_CHOICES = (
+    "delete the feature if it is not to be released, or give it lower and upper, or "
+    'kind = "boolean", or kind = "category" and categories'
+)
 _KEYS = {
     "number": ("lower", "upper"),
     "boolean": (),
@@ -72,7 +76,9 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be TOML, but it cannot be read: {error}") from error
+        raise ValueError(
+            f"{path} must be TOML, but it cannot be read: {error} (each key needs a value: lower = 0)"
+        ) from error
     _refuse_unknown(content, ("radius", "features"), f"{path}")
     features = content.get("features")
     if not isinstance(features, dict) or not features:
@@ -97,7 +103,7 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     _refuse_unknown(entry, (*kind_key, *_KEYS[kind], "lengthscale"), where)
     for key in _KEYS[kind]:
         if key not in entry:
-            undeclared = "; delete the feature if it is not to be released" if not entry else ""
+            undeclared = f"; {_CHOICES}" if not entry else ""
             raise ValueError(f"{where} must have the key {key}, but it is missing{undeclared}")
     lengthscale = None
     if "lengthscale" in entry:

@@ -39,6 +39,13 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     mechanism = NoisyProjection(options.epsilon, options.delta, options.projection_dim)
     outcome_mechanism = _outcome_mechanism(options)
     objective, column = _objective(options.objective)
+    released = {feature.name for feature in encoding.features}
+    for option, name in (("--objective", column), ("--id", options.id)):
+        if name in released:
+            raise ValueError(
+                f"{option} must be a column that is not released, but {options.ranges} declares {name!r} "
+                f"as a feature: delete [features.{name}] there"
+            )
     records = read_encoded(options.table, encoding)
     outcomes = None if column is None else read_table(options.table, [column])[:, 0]
     identifiers = None if options.id is None else read_texts(options.table, options.id)

@@ -208,6 +208,8 @@ def test_init_promises_release_and_answers_together(place):
         (["--budget", "0"], "--budget must be at least 1, got 0"),
         (["--objective", "nothing"], "--objective must be person, column:NAME or module:function"),
         (["--objective", "lab:absent"], "lab has no absent"),
+        (["--objective", "column:age"], "--objective must be a column that is not released, but"),
+        (["--id", "age"], "declares 'age' as a feature: delete [features.age] there"),
         (["--objective", "lab:not_callable"], "lab has no not_callable"),
         (["--objective", "nolab:f"], "No module named 'nolab'"),
         (["--objective", "column:nocolumn"], "must have one column 'nocolumn'"),
