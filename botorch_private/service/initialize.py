@@ -43,8 +43,8 @@ def initialize(options: argparse.Namespace, *, ask: Callable[[str], bool]) -> in
     for option, name in (("--objective", column), ("--id", options.id)):
         if name in released:
             raise ValueError(
-                f"{option} must be a column that is not released, but {options.ranges} declares {name!r} "
-                f"as a feature: delete [features.{name}] there"
+                f"{option} must be a column that is not released, but {options.ranges} declares "
+                f"{name!r} as a feature: delete [features.{name}] there"
             )
     records = read_encoded(options.table, encoding)
     outcomes = None if column is None else read_table(options.table, [column])[:, 0]
