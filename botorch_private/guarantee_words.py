@@ -11,6 +11,7 @@ from botorch_private.rounding import round_down, round_up
 BUDGET = "a budget"
 _UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
+_HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
@@ -77,8 +78,12 @@ def _steps(guarantee: Any) -> Iterator[str]:
         epsilon = guarantee.at(max(step.width for step in steps))
         yield (
             f"  A change of {names}, from any value to any other, moves a record by {width} units, "
-            f"where epsilon is {round_up(epsilon)}."
+            f"where epsilon is {round_up(epsilon)}{_meaning(epsilon)}."
         )
+
+
+def _meaning(epsilon: float) -> str:
+    return ": that is not hidden" if epsilon >= _HIDES_NOTHING else ""
 
 
 def _other_distances(guarantee: Any) -> str:

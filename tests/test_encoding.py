@@ -233,7 +233,7 @@ def test_a_printed_guarantee_shows_no_column_of_a_category_but_the_price_of_a_ch
         epsilon = round_up(guarantee.at(step.width))
         assert (
             f"A change of {step.name}, from any value to any other, moves a record by "
-            f"{round_up(step.width)} units, where epsilon is {epsilon}." in text
+            f"{round_up(step.width)} units, where epsilon is {epsilon}: that is not hidden." in text
         )
     alike = str(planned_guarantee(100, declared().scaling, NoisyProjection(epsilon=2.0)))
     assert "A change of diabetes or ward, from any value to any other, moves a record by 26.73" in alike

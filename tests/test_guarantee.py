@@ -70,8 +70,15 @@ def test_a_composition_has_the_steps_of_its_parts_once():
     outcome = OutcomeMechanism(5.0, 0.0, (0.0, 1.0)).guarantee()
     both = compose([outcome, STEPPED])
     epsilon = round_up(both.at(WARD.width))
-    price = f"moves a record by 14.15 units, where epsilon is {epsilon}."
+    price = f"moves a record by 14.15 units, where epsilon is {epsilon}: that is not hidden."
     assert f"A change of ward, from any value to any other, {price}" in str(both)
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(0.7, False), (0.71, True)])
+def test_a_step_at_which_epsilon_reaches_10_is_said_not_to_be_hidden(epsilon, said):
+    guarantee = replace(NoisyProjection(epsilon).guarantee(100, 3), unit=(1.0,) * 3, steps=(WARD,))
+    assert (guarantee.at(WARD.width) >= 10) == said
+    assert ("that is not hidden" in str(guarantee)) == said
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"epsilon": 1}', '{"secret": 1}'])

@@ -59,7 +59,7 @@ def test_init_states_the_price_of_a_step_and_releases_the_encoded_table(place, c
     epsilon = round_up(max(release.guarantee.at(step.width) for step in encoding.steps))
     assert (
         f"A change of diabetes or ward, from any value to any other, moves a record by {width} "
-        f"units, where epsilon is {epsilon}." in out
+        f"units, where epsilon is {epsilon}: that is not hidden." in out
     )
     assert "ward=" not in out
     records = torch.from_numpy(np.load("clinic/records.npy"))
