@@ -26,6 +26,6 @@ has single flats, many to a block, where neighbours are alike.""",
     "branin": """\
 Of the printed order in r one thing comes out: at exp(2.3) and exp(2.5) r = 3 is worst by the printed
 algorithm. The size does not: the paper reaches 0.000, and with our reconstruction of its transform even
-the search without privacy does not. The printed algorithm may ask for a record again and spends most of its rounds on that here; the private
-arm does not, which is part of its lead.""",
+the search without privacy does not. The printed algorithm may ask for a record again and spends most
+of its rounds on that here; the private arm does not, which is part of its lead.""",
 }
