@@ -51,8 +51,8 @@ def _add_init(verbs: Any) -> None:
         help="release a table and make the folder that 'serve' needs",
         description=(
             "Release the declared features of a table, once: this spends privacy, so it shows the "
-            "guarantee and asks first. The folder holds the release, the order of its rows, the "
-            "records, the ledger and a database; nobody but you can enter it."
+            "guarantee and asks first. The folder holds the release, the ledger, a database with the "
+            "order of its rows and, where a function measures, the records; nobody but you can enter."
         ),
     )
     init.add_argument("table", type=Path, help="the records, .csv or .parquet")
