@@ -70,7 +70,13 @@ class Encoding:
         For a yes/no or a category it is the distance of any two values.
         """
         units = dict(zip(self.names, self.scaling.unit.tolist(), strict=True))
-        return {each.name: each.spread / units[each.columns[0]] for each in self.features}
+        steps = {step.name: step.width for step in self.steps}
+        return {
+            each.name: (each.upper - each.lower) / units[each.name]
+            if isinstance(each, Number)
+            else steps[each.name]
+            for each in self.features
+        }
 
     @property
     def steps(self) -> tuple[Step, ...]:

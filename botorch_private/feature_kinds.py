@@ -48,11 +48,6 @@ class Number:
         half = self.upper / 2 - self.lower / 2
         return half if self.lengthscale is None else self.lengthscale
 
-    @property
-    def spread(self) -> float:
-        """Largest distance of two values in the columns, in raw units."""
-        return self.upper - self.lower
-
     def decode(self, rows: np.ndarray) -> list[Any]:
         """Values of ``n x 1`` columns."""
         return rows[:, 0].tolist()
@@ -71,7 +66,6 @@ class YesNo:
     wanted: ClassVar[str] = "yes or no, true or false, or 1 or 0"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
-    spread: ClassVar[float] = 1.0
     name: str
     lengthscale: float | None = None
 
@@ -114,7 +108,6 @@ class Category:
     wanted: ClassVar[str] = "one of the declared categories"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
-    spread: ClassVar[float] = math.sqrt(2.0)
     name: str
     categories: tuple[str, ...]
     lengthscale: float | None = None
@@ -140,7 +133,7 @@ class Category:
     @property
     def shape(self) -> float:
         """Length-scale of each column: a step changes two of them, and is ``sqrt(2)`` long."""
-        return self.spread * (_HALF if self.lengthscale is None else self.lengthscale)
+        return math.sqrt(2.0) * (_HALF if self.lengthscale is None else self.lengthscale)
 
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x m`` numbers, NaN for what is no declared category."""

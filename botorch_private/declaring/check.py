@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from botorch_private.encoding import Encoding
-from botorch_private.feature_kinds import Category, FeatureKind, YesNo
+from botorch_private.feature_kinds import FeatureKind, Number, YesNo
 from botorch_private.rounding import round_down, round_up
 
 
@@ -32,9 +32,10 @@ def describe(encoding: Encoding) -> str:
 
 
 def _unit(feature: FeatureKind, width: float) -> str:
-    size = round_down(feature.spread / width)
+    if isinstance(feature, Number):
+        size = round_down((feature.upper - feature.lower) / width)
+        return f"{size} within {feature.lower:.12g} ... {feature.upper:.12g}"
+    share = round_down(1 / width)
     if isinstance(feature, YesNo):
-        return f"{size} of the step from no to yes"
-    if isinstance(feature, Category):
-        return f"{round_down(1 / width)} of the step between two of {len(feature.categories)}"
-    return f"{size} within {feature.lower:.12g} ... {feature.upper:.12g}"
+        return f"{share} of the step from no to yes"
+    return f"{share} of the step between two of {len(feature.categories)}"
