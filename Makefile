@@ -46,12 +46,12 @@ notebooks: $(VENV)/.dev
 # What touches other libraries most. (torch 2.4 warns of `torch.load` in tests that save models.)
 lowest: $(VENV)/lowest/.done
 	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -W 'ignore:You are using `torch.load`:FutureWarning' \
-	  tests/acquisition tests/curator tests/mechanisms tests/modeler \
+	  tests/_base tests/exchange tests/modeler/acquisition tests/modeler/test_modeler.py \
+	  tests/modeler/test_modeler_posterior.py tests/privacy/test_guarantee.py \
+	  tests/curator --ignore tests/curator/service/test_kill.py --ignore tests/curator/service/test_schema.py \
 	  tests/report --ignore tests/report/test_report_boundaries.py \
-	  tests/service --ignore tests/service/test_kill.py --ignore tests/service/test_schema.py \
-	  tests/test_compatibility.py tests/test_encoding.py tests/test_guarantee.py tests/test_host_contract.py \
-	  tests/test_lowest_versions.py tests/test_polars.py tests/test_release.py tests/test_tables.py \
-	  tests/test_transform.py tests/test_transform_botorch.py tests/test_validate.py README.md $(ARGS)
+	  tests/whole/test_compatibility.py tests/whole/test_host_contract.py \
+	  tests/house/test_lowest_versions.py README.md $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -23,10 +23,10 @@ import numpy as np
 import torch
 
 from botorch_private import Curator, NoisyProjection, PublicScaling, Release
-from botorch_private.service.make_folder import make_folder
+from botorch_private.curator.service.make_folder import make_folder
 
 RESULTS = Path(__file__).parent / "results" / "service.md"
-COMMAND = [sys.executable, "-m", "botorch_private.cli", "curator", "serve"]
+COMMAND = [sys.executable, "-m", "botorch_private.cli.main", "curator", "serve"]
 N, D = 36_000, 15
 MEASURED = 500
 

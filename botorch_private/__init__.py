@@ -9,27 +9,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from botorch_private.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
-    from botorch_private.curator import BudgetError, Curator, Ledger, MeasurementError
-    from botorch_private.denoised_release import DenoisedRelease
-    from botorch_private.guarantee import PrivacyGuarantee
-    from botorch_private.history import History
-    from botorch_private.loop import run
-    from botorch_private.mechanisms import (
+    from botorch_private.curator.curator import Curator
+    from botorch_private.curator.features.scaling import PublicScaling
+    from botorch_private.curator.ledger import BudgetError, Ledger
+    from botorch_private.curator.mechanisms import (
         Mechanism,
         NoisyProjection,
         NoPrivacy,
         OutcomeMechanism,
         SpectralProjection,
     )
-    from botorch_private.modeler import Modeler, RemoteCurator, RemoteError
-    from botorch_private.models import DiscretePosterior, ReleasedInputKernel, fit_model, make_model
-    from botorch_private.observation import Observation, WithdrawnError
-    from botorch_private.privacy_warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
-    from botorch_private.release import Release
-    from botorch_private.scaling import PublicScaling
-    from botorch_private.spending import compose
-    from botorch_private.transform import PrivateProjectionTransform
+    from botorch_private.curator.objective import MeasurementError
+    from botorch_private.curator.transform import PrivateProjectionTransform
+    from botorch_private.exchange.observation import Observation, WithdrawnError
+    from botorch_private.exchange.release import Release
+    from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
+    from botorch_private.modeler.denoised_release import DenoisedRelease
+    from botorch_private.modeler.history import History
+    from botorch_private.modeler.modeler import Modeler
+    from botorch_private.modeler.models import (
+        DiscretePosterior,
+        ReleasedInputKernel,
+        fit_model,
+        make_model,
+    )
+    from botorch_private.modeler.remote.client import RemoteCurator
+    from botorch_private.modeler.remote.transport import RemoteError
+    from botorch_private.modeler.run import run
+    from botorch_private.privacy.guarantee import PrivacyGuarantee
+    from botorch_private.privacy.spending import compose
+    from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
 
 __all__ = [
     "BudgetError",
@@ -69,37 +78,37 @@ __version__ = "0.1.0"
 
 # Names load when they are first used: `botorch-private --help` does not wait for BoTorch.
 _HOMES = {
-    "BudgetError": "curator",
-    "Curator": "curator",
-    "DenoisedRelease": "denoised_release",
-    "DiscretePosterior": "models",
-    "DiscreteUCB": "acquisition",
-    "History": "history",
-    "Ledger": "curator",
-    "MeasurementError": "curator",
-    "Mechanism": "mechanisms",
-    "Modeler": "modeler",
-    "NoPrivacy": "mechanisms",
-    "NoisyProjection": "mechanisms",
-    "NotDifferentiallyPrivate": "privacy_warnings",
-    "Observation": "observation",
-    "OutcomeMechanism": "mechanisms",
-    "PrivacyGuarantee": "guarantee",
-    "PrivacyLeakWarning": "privacy_warnings",
-    "PrivateProjectionTransform": "transform",
-    "PublicScaling": "scaling",
-    "Release": "release",
-    "ReleasedInputKernel": "models",
-    "RemoteCurator": "modeler",
-    "RemoteError": "modeler",
-    "SpectralProjection": "mechanisms",
-    "TiedScoresWarning": "acquisition",
-    "WithdrawnError": "observation",
-    "compose": "spending",
-    "fit_model": "models",
-    "make_model": "models",
-    "run": "loop",
-    "ucb_beta": "acquisition",
+    "BudgetError": "curator.ledger",
+    "Curator": "curator.curator",
+    "DenoisedRelease": "modeler.denoised_release",
+    "DiscretePosterior": "modeler.models",
+    "DiscreteUCB": "modeler.acquisition",
+    "History": "modeler.history",
+    "Ledger": "curator.ledger",
+    "MeasurementError": "curator.objective",
+    "Mechanism": "curator.mechanisms",
+    "Modeler": "modeler.modeler",
+    "NoPrivacy": "curator.mechanisms",
+    "NoisyProjection": "curator.mechanisms",
+    "NotDifferentiallyPrivate": "privacy.warnings",
+    "Observation": "exchange.observation",
+    "OutcomeMechanism": "curator.mechanisms",
+    "PrivacyGuarantee": "privacy.guarantee",
+    "PrivacyLeakWarning": "privacy.warnings",
+    "PrivateProjectionTransform": "curator.transform",
+    "PublicScaling": "curator.features.scaling",
+    "Release": "exchange.release",
+    "ReleasedInputKernel": "modeler.models",
+    "RemoteCurator": "modeler.remote.client",
+    "RemoteError": "modeler.remote.transport",
+    "SpectralProjection": "curator.mechanisms",
+    "TiedScoresWarning": "modeler.acquisition",
+    "WithdrawnError": "exchange.observation",
+    "compose": "privacy.spending",
+    "fit_model": "modeler.models",
+    "make_model": "modeler.models",
+    "run": "modeler.run",
+    "ucb_beta": "modeler.acquisition",
 }
 
 

@@ -72,7 +72,7 @@ def _slug(heading):
 
 
 def _commands():
-    from botorch_private.cli import _parser, main
+    from botorch_private.cli.main import _parser, main
 
     os.environ["COLUMNS"], os.environ["NO_COLOR"] = "88", "1"
     parts = []
@@ -99,7 +99,7 @@ def _commands():
 
 def _guarantee():
     from botorch_private import NoisyProjection, PublicScaling
-    from botorch_private.curator import planned_guarantee
+    from botorch_private.curator.publish import planned_guarantee
 
     scaling = PublicScaling([18.0, 60.0], [100.0, 200.0], names=["age", "pressure"])
     return (

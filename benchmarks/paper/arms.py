@@ -21,7 +21,7 @@ from botorch_private import (
     SpectralProjection,
     ucb_beta,
 )
-from botorch_private.acquisition.ties import best_index
+from botorch_private.modeler.acquisition.ties import best_index
 
 
 class Settings(NamedTuple):

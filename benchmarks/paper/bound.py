@@ -14,7 +14,7 @@ from summary import Results, final
 from torch import Tensor
 
 from botorch_private import ucb_beta
-from botorch_private.models.kernel import ReleasedInputKernel
+from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.theory import (
     RegretBound,
     information_gain_bound,

@@ -22,7 +22,7 @@ from streams import stream
 from torch import Tensor
 
 from botorch_private import DiscretePosterior, History, ReleasedInputKernel, fit_model
-from botorch_private.models.memory import NOTHING_KEPT
+from botorch_private.modeler.models.memory import NOTHING_KEPT
 
 
 class Curves(NamedTuple):

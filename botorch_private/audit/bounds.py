@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from botorch_private import _validate
-from botorch_private.privacy_curve import gaussian_epsilon
+from botorch_private._base import validate
+from botorch_private.privacy.gaussian import gaussian_epsilon
 
 _THRESHOLDS = 51
 
@@ -26,9 +26,9 @@ def proportion_bounds(successes: int, trials: int, failure_probability: float) -
     Returns:
         A lower and an upper bound in [0, 1].
     """
-    _validate.count(trials=trials)
-    _validate.count(minimum=0, successes=successes)
-    _validate.probability(failure_probability=failure_probability)
+    validate.count(trials=trials)
+    validate.count(minimum=0, successes=successes)
+    validate.probability(failure_probability=failure_probability)
     if successes > trials:
         raise ValueError(f"successes must be at most trials={trials}, got {successes}")
     failures = trials - successes

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.audit.bounds import (
     certified_epsilon,
     epsilon_from_rates,
@@ -17,7 +17,7 @@ from botorch_private.audit.bounds import (
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
 from botorch_private.audit.tables import Neighbours, neighbours
-from botorch_private.mechanisms import Mechanism
+from botorch_private.curator.mechanisms import Mechanism
 
 _AT_ONCE = 100_000  # rows of one release
 _SAME_SUBSPACE = 1e-6  # relative residual
@@ -72,9 +72,9 @@ def empirical_epsilon(
         3.0
     """
     tables = neighbours(records, neighbour)
-    _validate.count(minimum=100, trials=trials)
-    _validate.probability(confidence=confidence)
-    _validate.generator(generator=generator)
+    validate.count(minimum=100, trials=trials)
+    validate.probability(confidence=confidence)
+    validate.generator(generator=generator)
     if generator is None:
         generator = torch.Generator()
         generator.seed()

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.audit.reconstruction import Reconstruction
-from botorch_private.release import Release
-from botorch_private.scaling import PublicScaling
+from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.exchange.release import Release
 
 
 def known_sample_attack(
@@ -45,10 +45,10 @@ def known_sample_attack(
         torch.Size([60, 2])
     """
     n = len(release.candidates)
-    rows = [_validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]
+    rows = [validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]
     if len(set(rows)) < len(rows):
         raise ValueError("indices must be different rows, got one twice")
-    known = _validate.matrix(records=records) if scaling is None else scaling.transform(records)
+    known = validate.matrix(records=records) if scaling is None else scaling.transform(records)
     if len(known) != len(rows):
         raise ValueError(f"records must have a row for each of {len(rows)} indices, got {len(known)}")
     centre, origin = release.candidates[rows].mean(dim=0), known.mean(dim=0)

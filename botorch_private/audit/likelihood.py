@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from botorch_private.noise_law import NoiseLaw
+from botorch_private.privacy.noise_law import NoiseLaw
 
 # Digits of a likelihood ratio that are kept: the last ones would certify float64, not noise.
 _DIGITS = 9

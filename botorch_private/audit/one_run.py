@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from scipy.stats import binom
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
-from botorch_private.mechanisms import NoisyProjection
+from botorch_private.curator.mechanisms import NoisyProjection
 
 _LARGEST = 64.0
 _TOLERANCE = 1e-4
@@ -50,8 +50,8 @@ def one_run_audit(
         >>> round(found.claimed, 2)  # promised at this distance; found.lower_bound is certified
         4.24
     """
-    one = _validate.matrix(records=records, minimum_rows=2)
-    other = _validate.matrix(alternatives=alternatives, minimum_rows=2)
+    one = validate.matrix(records=records, minimum_rows=2)
+    other = validate.matrix(alternatives=alternatives, minimum_rows=2)
     if one.shape != other.shape:
         raise ValueError(
             f"alternatives must have the shape of records, {tuple(one.shape)}, got {tuple(other.shape)}"
@@ -62,8 +62,8 @@ def one_run_audit(
         raise ValueError(f"alternatives must differ from records in every row, but not row {row}")
     if mechanism.projection_dim is not None:
         raise ValueError("mechanism must have projection_dim=None, got a projection")
-    _validate.probability(confidence=confidence)
-    _validate.generator(generator=generator)
+    validate.probability(confidence=confidence)
+    validate.generator(generator=generator)
     if generator is None:
         generator = torch.Generator()
         generator.seed()

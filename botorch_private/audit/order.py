@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from botorch_private import _validate
-from botorch_private.release import Release
+from botorch_private._base import validate
+from botorch_private.exchange.release import Release
 
 _LEVEL = 0.01
 
@@ -72,12 +72,12 @@ def order_audit(
         >>> 0 < found.p_value <= 1
         True
     """
-    X = _validate.matrix(records=records, minimum_rows=2)
+    X = validate.matrix(records=records, minimum_rows=2)
     rows = release.candidates
     if len(X) != len(rows):
         raise ValueError(f"records must have a row for each of {len(rows)} released rows, got {len(X)}")
-    _validate.count(minimum=99, permutations=permutations)
-    _validate.count(minimum=0, seed=seed)
+    validate.count(minimum=99, permutations=permutations)
+    validate.count(minimum=0, seed=seed)
     orders = _orders(X)
     Z, X = _centred(release=rows), _centred(records=X)
     tables = torch.cat([X[order] for order in orders.values()], dim=1)

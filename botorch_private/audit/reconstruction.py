@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Reconstruction:
         Args:
             records: ``n x d`` raw records in the order of the released rows.
         """
-        truth = _validate.matrix(records=records)
+        truth = validate.matrix(records=records)
         if truth.shape != self.records.shape:
             raise ValueError(
                 f"records must have shape {tuple(self.records.shape)}, got {tuple(truth.shape)}"

@@ -13,11 +13,11 @@ from scipy.spatial import KDTree
 from scipy.stats import ortho_group
 from tqdm import tqdm
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.audit.reconstruction import Reconstruction
-from botorch_private.denoised_release import DenoisedRelease
-from botorch_private.release import Release
-from botorch_private.scaling import PublicScaling
+from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.denoised_release import DenoisedRelease
 
 MOST_FEATURES = 5
 _ROWS_PER_FEATURE = 10
@@ -76,7 +76,7 @@ def registration_attack(
     """
     if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
         raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
-    _validate.count(minimum=0, seed=seed)
+    validate.count(minimum=0, seed=seed)
     public = scaling.transform(sample).numpy()
     rows = _in_own_space(release, scaling.features)
     _enough(release=rows, sample=public)
@@ -109,8 +109,8 @@ def guess(release: Release, sample: Any, *, seed: int = 0) -> Reconstruction:
         >>> audit.guess(release, sample).records.shape
         torch.Size([60, 2])
     """
-    public = _validate.matrix(sample=sample, minimum_rows=2)
-    _validate.count(minimum=0, seed=seed)
+    public = validate.matrix(sample=sample, minimum_rows=2)
+    validate.count(minimum=0, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     chosen = torch.randint(len(public), (len(release.candidates),), generator=generator)
     return Reconstruction(public[chosen], (2 * public.var(dim=0)).sqrt())

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
-from botorch_private.release import Release
+from botorch_private._base import validate
+from botorch_private.exchange.release import Release
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def repeats_audit(
         >>> audit.repeats_audit(curator.query, [0, 1, 2]).problems
         ()
     """
-    _validate.count(minimum=2, times=times)
+    validate.count(minimum=2, times=times)
     asked = list(questions)
     if not asked:
         raise ValueError("questions must hold at least 1 question, got 0")

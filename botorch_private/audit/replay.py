@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.audit.tables import neighbours
-from botorch_private.mechanisms import Mechanism
+from botorch_private.curator.mechanisms import Mechanism
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
         ()
     """
     tables = neighbours(records, neighbour)
-    _validate.count(minimum=0, seed=seed)
+    validate.count(minimum=0, seed=seed)
     d = tables.records.shape[1]
 
     def release(table: torch.Tensor) -> torch.Tensor:

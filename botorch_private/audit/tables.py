@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 class Neighbours(NamedTuple):
@@ -24,8 +24,8 @@ def neighbours(records: Any, neighbour: Any) -> Neighbours:
     Raises:
         ValueError: If they are not two finite tables of one shape that differ in exactly one row.
     """
-    one = _validate.matrix(records=records, minimum_rows=2)
-    other = _validate.matrix(neighbour=neighbour, minimum_rows=2)
+    one = validate.matrix(records=records, minimum_rows=2)
+    other = validate.matrix(neighbour=neighbour, minimum_rows=2)
     if one.shape != other.shape:
         raise ValueError(
             f"neighbour must have the shape of records, {tuple(one.shape)}, got {tuple(other.shape)}"

@@ -11,21 +11,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.curator.answers import Answers
+from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import BudgetError, Ledger
+from botorch_private.curator.mechanisms.base import Mechanism
+from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
 from botorch_private.curator.publish import Published, check_parts, publish, publish_more
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.mechanisms.base import Mechanism
-from botorch_private.mechanisms.outcome import OutcomeMechanism
-from botorch_private.observation import Observation
-from botorch_private.privacy_warnings import PrivacyLeakWarning
-from botorch_private.record_index import RecordIndex
-from botorch_private.release import Release
-from botorch_private.rounding import round_up
-from botorch_private.scaling import PublicScaling
+from botorch_private.curator.record_index import RecordIndex
+from botorch_private.exchange.observation import Observation
+from botorch_private.exchange.release import Release
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.rounding import round_up
+from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 
 class Curator:
@@ -83,8 +83,8 @@ class Curator:
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
         measure = Objective(objective, len(self._records))
         if max_queries is not None:
-            _validate.count(max_queries=max_queries)
-        _validate.generator(generator=generator)
+            validate.count(max_queries=max_queries)
+        validate.generator(generator=generator)
         if shared_outcomes and outcome_mechanism is None:
             raise ValueError("shared_outcomes must be False without an outcome_mechanism, got True")
         if shared_outcomes and max_queries is None:
@@ -183,7 +183,7 @@ class Curator:
             RuntimeError: In a forked copy, or after `hand_over`.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
-        row = _validate.index(len(self._records), index=index)
+        row = validate.index(len(self._records), index=index)
         with self._lock:  # threads must neither measure twice nor exceed the budget together
             self._refuse_copies()
             record = int(self._published.permutation[row])

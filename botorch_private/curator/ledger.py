@@ -14,11 +14,11 @@ from typing import Any
 
 from filelock import FileLock
 
-from botorch_private import _validate
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.rounding import round_up
-from botorch_private.spending import compose, least_delta, total, total_delta
-from botorch_private.whole_file import require_folder, write_whole
+from botorch_private._base import validate
+from botorch_private._base.whole_file import require_folder, write_whole
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.rounding import round_up
+from botorch_private.privacy.spending import compose, least_delta, total, total_delta
 
 FORMAT = "botorch-private ledger"
 FORMAT_VERSION = 1
@@ -137,8 +137,8 @@ class Ledger:
                 not hold while there is a budget; nothing is entered then.
             ValueError: If the ledger is of another table, by its unit or its number of records.
         """
-        _validate.count(minimum=0, start=start)
-        _validate.count(minimum=start + 1, stop=stop)
+        validate.count(minimum=0, start=start)
+        validate.count(minimum=start + 1, stop=stop)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
         with self._exclusive():

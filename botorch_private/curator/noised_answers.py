@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.mechanisms.outcome import OutcomeMechanism
-from botorch_private.outcome_grid import noised_answer
+from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.outcome_grid import noised_answer
 
 
 class NoisedAnswers:

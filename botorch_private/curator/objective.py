@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 class MeasurementError(RuntimeError):
@@ -33,7 +33,7 @@ class Objective:
         self._measure: Callable[[Tensor], Any] | None = objective if callable(objective) else None
         self.outcomes: Tensor | None = None
         if self._measure is None:
-            self.outcomes = _validate.vector(objective=objective, length=n)
+            self.outcomes = validate.vector(objective=objective, length=n)
         self.last_failure: Exception | None = None
 
     def of_joining(self, outcomes: Any, count: int) -> Tensor | None:
@@ -48,7 +48,7 @@ class Objective:
             return None
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
-        return _validate.vector(outcomes=outcomes, length=count)
+        return validate.vector(outcomes=outcomes, length=count)
 
     def join(self, outcomes: Tensor | None) -> None:
         """Take over what `of_joining` checked."""

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
-from botorch_private.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
-from botorch_private.mechanisms.base import SEEDED, Mechanism
-from botorch_private.mechanisms.entropy import entropy_from, permutation
-from botorch_private.release import Release
-from botorch_private.scaling import PublicScaling
+from botorch_private.curator.mechanisms.base import SEEDED, Mechanism
+from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
+from botorch_private.exchange.release import Release
+from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
 
 JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 class Range(NamedTuple):
@@ -56,11 +56,11 @@ class Dataset:
     provenance: dict[str, Any]
 
     def __post_init__(self) -> None:
-        records = _validate.matrix(records=self.records)
+        records = validate.matrix(records=self.records)
         n, d = records.shape
-        outcomes = _validate.vector(outcomes=self.outcomes, length=n)
-        lower = _validate.vector(lower=self.lower, length=d)
-        upper = _validate.vector(upper=self.upper, length=d)
+        outcomes = validate.vector(outcomes=self.outcomes, length=n)
+        lower = validate.vector(lower=self.lower, length=d)
+        upper = validate.vector(upper=self.upper, length=d)
         for name in ("features", "units", "range_reasons"):
             if len(getattr(self, name)) != d:
                 raise ValueError(f"{name} must have {d} entries, got {len(getattr(self, name))}")

@@ -7,8 +7,8 @@ from typing import Any
 
 from botorch.models import SingleTaskGP
 
-from botorch_private.models.fit import fit_model
-from botorch_private.observation import Observation
+from botorch_private.exchange.observation import Observation
+from botorch_private.modeler.models.fit import fit_model
 
 _FITTED = ("covar_module.", "likelihood.", "mean_module.")  # the rest of a state is data
 

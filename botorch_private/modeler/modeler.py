@@ -9,16 +9,16 @@ from typing import overload
 import torch
 from botorch.models import SingleTaskGP
 
-from botorch_private import _validate
-from botorch_private.acquisition.discrete_ucb import DiscreteUCB
-from botorch_private.denoised_release import DenoisedRelease
-from botorch_private.history import History
+from botorch_private._base import validate
+from botorch_private.exchange.observation import Observation
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
-from botorch_private.models.build import make_model
-from botorch_private.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
-from botorch_private.models.posterior import DiscretePosterior
-from botorch_private.observation import Observation
-from botorch_private.release import Release
+from botorch_private.modeler.models.build import make_model
+from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
+from botorch_private.modeler.models.posterior import DiscretePosterior
 
 
 class Modeler:
@@ -82,13 +82,13 @@ class Modeler:
     ) -> None:
         if not isinstance(release, Release):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
-        _validate.probability(failure_probability=failure_probability)
-        _validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
+        validate.probability(failure_probability=failure_probability)
+        validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
-            _validate.non_negative(beta=beta)
-        _validate.positive(beta_scale=beta_scale)
+            validate.non_negative(beta=beta)
+        validate.positive(beta_scale=beta_scale)
         if outcome_noise is not None:
-            _validate.probability(outcome_noise=outcome_noise)
+            validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         self.release, self.failure_probability = release, failure_probability
@@ -96,7 +96,7 @@ class Modeler:
         self.refit_every, self.noise_aware = refit_every, noise_aware
         self.beta, self.beta_scale, self.outcome_noise = beta, beta_scale, outcome_noise
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
-        _validate.generator(generator=generator)
+        validate.generator(generator=generator)
         if generator is None:
             generator = torch.Generator()
             generator.seed()
@@ -112,7 +112,7 @@ class Modeler:
         self._fit = LatestFit(partial(make, device=device, dtype=dtype))
         for index, value in history:
             self.tell(index, value)
-        asked = dict.fromkeys(_validate.index(len(self._candidates), pending=row) for row in pending)
+        asked = dict.fromkeys(validate.index(len(self._candidates), pending=row) for row in pending)
         self._pending = [row for row in asked if row not in self._told]
 
     @property
@@ -171,7 +171,7 @@ class Modeler:
             ValueError: If fewer than ``q`` rows were never asked.
         """
         wanted = 1 if q is None else q
-        _validate.count(q=wanted)
+        validate.count(q=wanted)
         left = len(self._candidates) - len(self._told) - len(self._skipped)
         if wanted > left:
             raise ValueError(
@@ -193,8 +193,8 @@ class Modeler:
         Raises:
             ValueError: If the row was told another value before and `correct` is False.
         """
-        row = _validate.index(len(self._candidates), index=index)
-        value = _validate.number(value=value)
+        row = validate.index(len(self._candidates), index=index)
+        value = validate.number(value=value)
         known = self._told.get(row, value)
         if known != value and not correct:
             raise ValueError(
@@ -215,7 +215,7 @@ class Modeler:
         Raises:
             ValueError: If there is no such row, or its value was told.
         """
-        row = _validate.index(len(self._candidates), index=index)
+        row = validate.index(len(self._candidates), index=index)
         if row in self._told:
             raise ValueError(f"index must be a row without a value, got {row}, which was told")
         self._skipped.add(row)
@@ -231,7 +231,7 @@ class Modeler:
         Raises:
             ValueError: If it is not pending.
         """
-        row = _validate.index(len(self._candidates), index=index)
+        row = validate.index(len(self._candidates), index=index)
         if row not in self._pending:
             raise ValueError(f"index must be a pending row, got {row}")
         self._pending.remove(row)

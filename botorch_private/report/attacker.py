@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from botorch_private.denoised_release import DenoisedRelease
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.release import Release
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from botorch_private.audit import AuditResult, empirical_epsilon
-from botorch_private.mechanisms import SpectralProjection
-from botorch_private.privacy_warnings import NotDifferentiallyPrivate
-from botorch_private.release import Release
+from botorch_private.curator.mechanisms import SpectralProjection
+from botorch_private.exchange.release import Release
+from botorch_private.privacy.warnings import NotDifferentiallyPrivate
 from botorch_private.report.mechanism_of import mechanism_of
 
 # Rows of one table each get noise of their own; a projection is drawn once for a whole table. Many

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.scaling import PublicScaling
+from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 _SAME = 1e-12  # relative: declared ranges give the same unit on every machine, but for a last digit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from botorch_private.denoised_release import DenoisedRelease
-from botorch_private.guarantee import PrivacyGuarantee
-from botorch_private.release import Release
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.spending import total
 from botorch_private.report.attacker import Attacker, attacker
 from botorch_private.report.cost import Cost, cost_at, mixed
 from botorch_private.report.unit_facts import Change, Feature, Ranges, changes_of, features_of
-from botorch_private.spending import total
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known

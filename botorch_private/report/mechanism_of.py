@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from botorch_private.mechanisms import NoisyProjection, SpectralProjection
-from botorch_private.release import Release
+from botorch_private.curator.mechanisms import NoisyProjection, SpectralProjection
+from botorch_private.exchange.release import Release
 
 _SAME = 1e-9  # relative: calibration is root finding, and libraries differ in last digits
 

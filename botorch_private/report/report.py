@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from botorch_private import _validate
-from botorch_private.release import Release
+from botorch_private._base import validate
+from botorch_private._base.whole_file import require_folder, write_whole
+from botorch_private.exchange.release import Release
 from botorch_private.report import chapters
 from botorch_private.report.audit_facts import AuditFacts, audit
 from botorch_private.report.belongs import check_scaling
@@ -19,12 +20,11 @@ from botorch_private.report.document import Document
 from botorch_private.report.facts import Facts, Spent, public_facts
 from botorch_private.report.text import as_text
 from botorch_private.report.unit_facts import Ranges
-from botorch_private.whole_file import require_folder, write_whole
 
 if TYPE_CHECKING:
+    from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.ledger import Ledger
     from botorch_private.report.table_facts import TableFacts
-    from botorch_private.scaling import PublicScaling
 
 _TITLE = "Privacy report"
 _SILENT_SECONDS = 2
@@ -120,7 +120,7 @@ def report(
         raise ValueError("releases must hold at least one Release, got none")
     called = _names(found, names)
     if trials is not None:
-        _validate.count(minimum=100, trials=trials)
+        validate.count(minimum=100, trials=trials)
     if scaling is not None:
         for release, name in zip(found, called, strict=True):
             check_scaling(release.guarantee, scaling, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private.rounding import round_down, round_up
+from botorch_private.privacy.rounding import round_down, round_up
 
 _PROMISE_DIGITS, _SMALL_DIGITS = 4, 2
 

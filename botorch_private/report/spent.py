@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from botorch_private.curator.ledger import Ledger
-from botorch_private.release import Release
+from botorch_private.exchange.release import Release
+from botorch_private.privacy.spending import total
 from botorch_private.report.facts import Spent
-from botorch_private.spending import total
 
 
 def spent_by(

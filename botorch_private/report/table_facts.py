@@ -18,16 +18,16 @@ from torch import Tensor
 from tqdm import tqdm
 
 from botorch_private.audit import AuditResult, one_run_audit
-from botorch_private.mechanisms import NoisyProjection
-from botorch_private.mechanisms.entropy import entropy_from
-from botorch_private.mechanisms.noise import sample_on_grid
-from botorch_private.noise_law import NoiseLaw
-from botorch_private.release import Release
+from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.curator.mechanisms import NoisyProjection
+from botorch_private.curator.mechanisms.entropy import entropy_from
+from botorch_private.curator.mechanisms.noise import sample_on_grid
+from botorch_private.exchange.release import Release
+from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.report.attacker import feature_names
 from botorch_private.report.audit_facts import CONFIDENCE
 from botorch_private.report.cost import Cost, cost_at
 from botorch_private.report.mechanism_of import mechanism_of
-from botorch_private.scaling import PublicScaling
 
 _DRAWS, _FEWEST_DRAWS, _ENTRIES = 400, 50, 3_000_000_000
 _CHUNK_ENTRIES = 2**22

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.steps import Step
 from botorch_private.report.attacker import feature_names
 from botorch_private.report.cost import Cost, cost_at, mixed
-from botorch_private.steps import Step
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
 """The paper's formulas: floats in, floats out."""
 
 from botorch_private.theory.covariance_error import covariance_error
-from botorch_private.theory.diagonal_dominance import (
-    diagonal_dominance_margin,
-    is_diagonally_dominant,
-)
+from botorch_private.theory.diagonal_dominance import diagonal_dominance_margin, is_diagonally_dominant
 from botorch_private.theory.distance import distance_inflation
 from botorch_private.theory.impossibility import (
     minimum_additive_distance_error,

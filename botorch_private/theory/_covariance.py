@@ -9,7 +9,7 @@ import torch
 from linear_operator.operators import LinearOperator
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 Covariance: TypeAlias = Tensor | np.ndarray | LinearOperator
 
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-4  # relative; float32 kernels are symmetric to about 1e-5
 def square(covariance: Covariance) -> Tensor:
     """Return `covariance` as a symmetric float64 matrix on the CPU, or refuse it."""
     dense = covariance.to_dense() if isinstance(covariance, LinearOperator) else covariance
-    K = _validate.matrix(covariance=dense)
+    K = validate.matrix(covariance=dense)
     refuse_not_square(tuple(K.shape))
     asymmetry = (K - K.mT).abs().max()
     if asymmetry > _TOLERANCE * K.abs().max():

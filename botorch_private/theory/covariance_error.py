@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.theory.distance import distance_inflation
 from botorch_private.theory.johnson_lindenstrauss import check_distortion
 
@@ -57,7 +57,7 @@ def covariance_error(
         0.4
     """
     check_distortion(distortion)
-    _validate.positive(diameter=diameter, lengthscale=lengthscale)
+    validate.positive(diameter=diameter, lengthscale=lengthscale)
     limit = theorem5_limit(diameter, lengthscale)
     if distortion > limit:
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 def distance_inflation(singular_value: float, singular_value_floor: float) -> float:
@@ -35,8 +35,8 @@ def distance_inflation(singular_value: float, singular_value_floor: float) -> fl
         >>> theory.distance_inflation(singular_value=500.0, singular_value_floor=1000.0)
         5.0
     """
-    _validate.non_negative(singular_value=singular_value)
-    _validate.positive(singular_value_floor=singular_value_floor)
+    validate.non_negative(singular_value=singular_value)
+    validate.positive(singular_value_floor=singular_value_floor)
     if singular_value >= singular_value_floor:
         return 1.0
     if singular_value == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 def minimum_delta_for_multiplicative_distances(epsilon: float, failure_probability: float) -> float:
@@ -39,8 +39,8 @@ def minimum_delta_for_multiplicative_distances(epsilon: float, failure_probabili
         ... )
         0.907
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.probability(failure_probability=failure_probability)
+    validate.positive(epsilon=epsilon)
+    validate.probability(failure_probability=failure_probability)
     mu = failure_probability
     exponent = epsilon + math.log(mu)
     if exponent >= 0:  # mu exp(epsilon) >= 1
@@ -72,8 +72,8 @@ def minimum_additive_distance_error(epsilon: float, failure_probability: float) 
         >>> round(theory.minimum_additive_distance_error(epsilon=1.0, failure_probability=0.025), 3)
         1.832
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.probability(failure_probability=failure_probability)
+    validate.positive(epsilon=epsilon)
+    validate.probability(failure_probability=failure_probability)
     mu = failure_probability
     odds = math.log1p(-mu) - math.log(mu)  # log(1 / mu - 1)
     return max(0.0, odds / (2 * epsilon))

@@ -8,7 +8,7 @@ import torch
 from linear_operator.operators import LinearOperator
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.theory._covariance import (
     Covariance,
     refuse_negative,
@@ -40,7 +40,7 @@ def information_gain(covariance: Covariance, noise_variance: float) -> float:
         2.327
     """
     K = square(covariance)
-    _validate.positive(noise_variance=noise_variance)
+    validate.positive(noise_variance=noise_variance)
     identity = torch.eye(K.shape[0], dtype=K.dtype)
     factor, info = torch.linalg.cholesky_ex(identity + K / noise_variance)
     if info:
@@ -80,8 +80,8 @@ def greedy_information_gain(
     """
     K, variances = _prior(covariance)
     n = variances.shape[0]
-    _validate.positive(noise_variance=noise_variance)
-    _validate.count(rounds=rounds)
+    validate.positive(noise_variance=noise_variance)
+    validate.count(rounds=rounds)
     if not repeats and rounds > n:
         raise ValueError(f"rounds must be <= {n} (the records) without repeats, got {rounds}")
     scale = float(variances.max())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 LARGEST_DISTORTION = 0.5
 
@@ -35,9 +35,9 @@ def projection_dim(n: int, distortion: float, failure_probability: float) -> int
         >>> theory.projection_dim(n=2004, distortion=0.5, failure_probability=0.025)
         605
     """
-    _validate.count(n=n)
+    validate.count(n=n)
     check_distortion(distortion)
-    _validate.probability(failure_probability=failure_probability)
+    validate.probability(failure_probability=failure_probability)
     r = _dimension(n, distortion, failure_probability)
     if not math.isfinite(r):
         raise ValueError(f"distortion must be large enough for a finite dimension, got {distortion}")
@@ -71,8 +71,8 @@ def distortion(n: int, projection_dim: int, failure_probability: float) -> float
         >>> round(theory.distortion(n=2004, projection_dim=1000, failure_probability=0.025), 3)
         0.389
     """
-    _validate.count(n=n, projection_dim=projection_dim)
-    _validate.probability(failure_probability=failure_probability)
+    validate.count(n=n, projection_dim=projection_dim)
+    validate.probability(failure_probability=failure_probability)
     nu = _error(n, projection_dim, failure_probability)
     if nu > LARGEST_DISTORTION:
         smallest = math.ceil(_dimension(n, LARGEST_DISTORTION, failure_probability))
@@ -85,7 +85,7 @@ def distortion(n: int, projection_dim: int, failure_probability: float) -> float
 
 def check_distortion(distortion: float) -> None:
     """Refuse a distortion outside (0, 1/2]."""
-    _validate.positive(distortion=distortion)
+    validate.positive(distortion=distortion)
     if distortion > LARGEST_DISTORTION:
         raise ValueError(f"distortion must be a number in (0, 1/2], got {distortion!r}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 
 def variance_constant(covariance_error: float, outputscale: float, noise_variance: float) -> float:
@@ -37,8 +37,8 @@ def variance_constant(covariance_error: float, outputscale: float, noise_varianc
         >>> round(theory.variance_constant(covariance_error=0.1, outputscale=1.0, noise_variance=0.1), 3)
         2.51
     """
-    _validate.non_negative(covariance_error=covariance_error)
-    _validate.positive(outputscale=outputscale, noise_variance=noise_variance)
+    validate.non_negative(covariance_error=covariance_error)
+    validate.positive(outputscale=outputscale, noise_variance=noise_variance)
     C, signal_to_noise = covariance_error, outputscale / noise_variance
     # Lemma 5: C s_y sqrt(2 s_y^2 + s_n^2) (sqrt(2) (1 + C)^2 s_y^2 / s_n^2 + (2 + C) C)
     scale = math.sqrt(outputscale) * math.sqrt(2 * outputscale + noise_variance)
@@ -76,8 +76,8 @@ def mean_constant(
         ... )
         4.667
     """
-    _validate.non_negative(covariance_error=covariance_error)
-    _validate.positive(
+    validate.non_negative(covariance_error=covariance_error)
+    validate.positive(
         outputscale=outputscale, noise_variance=noise_variance, observation_bound=observation_bound
     )
     C, L = covariance_error, observation_bound

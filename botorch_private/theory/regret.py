@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from botorch_private import _validate
+from botorch_private._base import validate
 from botorch_private.theory.covariance_error import theorem5_constant, theorem5_limit
 from botorch_private.theory.johnson_lindenstrauss import LARGEST_DISTORTION, projection_dim
 from botorch_private.theory.posterior_error import mean_constant, variance_constant
@@ -67,13 +67,13 @@ def theorem3_parameters(
         >>> parameters.projection_dim
         1044801
     """
-    _validate.positive(
+    validate.positive(
         regret_offset=regret_offset,
         diameter=diameter,
         lengthscale=lengthscale,
         observation_bound=observation_bound,
     )
-    _validate.probability(failure_probability=failure_probability)
+    validate.probability(failure_probability=failure_probability)
     d, L = diameter / lengthscale, observation_bound
     mu = failure_probability / 2
     # Theorem 3: nu = min(epsilon_ucb / (2 sqrt(3) d^2 L), 2 / d^2, 1 / 2)
@@ -238,10 +238,10 @@ def simple_regret_bound(
         lengthscale=lengthscale,
         observation_bound=observation_bound,
     )
-    _validate.count(rounds=rounds)
-    _validate.non_negative(beta=beta, information_gain=information_gain)
+    validate.count(rounds=rounds)
+    validate.non_negative(beta=beta, information_gain=information_gain)
     nu = parameters.distortion if distortion is None else distortion
-    _validate.positive(distortion=nu)
+    validate.positive(distortion=nu)
     omega = singular_value_floor(epsilon, delta, projection_dim)
     L, T, gamma = observation_bound, rounds, information_gain
     C = theorem5_constant(nu, diameter, lengthscale, singular_value, omega)

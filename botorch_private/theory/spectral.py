@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private import _validate
+from botorch_private._base import validate
 
 _WIDEST = 2**53  # no table has more columns
 
@@ -38,9 +38,9 @@ def singular_value_floor(epsilon: float, delta: float, projection_dim: int) -> f
         >>> round(theory.singular_value_floor(epsilon=3.0, delta=1e-4, projection_dim=10), 1)
         758.2
     """
-    _validate.positive(epsilon=epsilon)
-    _validate.probability(delta=delta)
-    _validate.count(projection_dim=projection_dim)
+    validate.positive(epsilon=epsilon)
+    validate.probability(delta=delta)
+    validate.count(projection_dim=projection_dim)
     r = projection_dim
     # Algorithm 1, line 5: omega = 16 sqrt(r log(2 / delta)) log(16 r / delta) / epsilon
     return 16 * math.sqrt(r * math.log(2 / delta)) * math.log(16 * r / delta) / epsilon
@@ -68,7 +68,7 @@ def smallest_singular_value(records: Tensor | np.ndarray) -> float:
         >>> theory.smallest_singular_value(records) > 0
         True
     """
-    X = _validate.matrix(records=records)
+    X = validate.matrix(records=records)
     smallest = float(torch.linalg.svdvals(X - X.mean(dim=0))[-1])
     rounding = max(X.shape) * torch.finfo(X.dtype).eps * float(torch.linalg.matrix_norm(X))
     return smallest if smallest > rounding else 0.0
@@ -103,9 +103,9 @@ def largest_projection_dim(
         >>> theory.largest_projection_dim(singular_value=1000.0, epsilon=3.0, delta=1e-4)
         16
     """
-    _validate.non_negative(singular_value=singular_value)
-    _validate.positive(epsilon=epsilon)
-    _validate.probability(delta=delta)
+    validate.non_negative(singular_value=singular_value)
+    validate.positive(epsilon=epsilon)
+    validate.probability(delta=delta)
 
     def floor(r: int) -> float:
         return singular_value_floor(epsilon, delta, r)

@@ -9,7 +9,7 @@ from botorch_private.audit.bounds import (
     proportion_bounds,
 )
 from botorch_private.audit.one_run import lower_bound, p_value
-from botorch_private.privacy_curve import gaussian_epsilon
+from botorch_private.privacy.gaussian import gaussian_epsilon
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(3, 20), (17, 20), (500, 1000)])

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from draws import seeded
+from helpers.draws import seeded
 
 from botorch_private import NoisyProjection, NotDifferentiallyPrivate, SpectralProjection
 from botorch_private.audit import empirical_epsilon

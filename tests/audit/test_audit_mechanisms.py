@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 
 from botorch_private import NoisyProjection, NotDifferentiallyPrivate, SpectralProjection
 from botorch_private.audit import empirical_epsilon, one_run_audit, replay
-from botorch_private.mechanisms.base import Drawn
+from botorch_private.curator.mechanisms.base import Drawn
 
 LAPLACE, GAUSSIAN = {"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}
 

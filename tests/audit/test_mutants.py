@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 
 from botorch_private import (
     Curator,
@@ -16,10 +16,10 @@ from botorch_private import (
 )
 from botorch_private.audit import empirical_epsilon, order_audit, repeats_audit, replay
 from botorch_private.curator.answers import Answers
+from botorch_private.curator.mechanisms.base import Drawn
+from botorch_private.curator.mechanisms.noise import calibrate
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.publish import publish
-from botorch_private.mechanisms.base import Drawn
-from botorch_private.mechanisms.noise import calibrate
 
 LAPLACE, GAUSSIAN = {"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}
 BOTH = pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])

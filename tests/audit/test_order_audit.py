@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 
 from botorch_private import NoisyProjection, NotDifferentiallyPrivate, PublicScaling, SpectralProjection
 from botorch_private.audit import order_audit

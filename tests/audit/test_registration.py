@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 from scipy.spatial import KDTree
 
 from botorch_private import (

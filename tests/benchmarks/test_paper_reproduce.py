@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from patience import wait_until
+from helpers.patience import wait_until
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
 
@@ -31,7 +31,7 @@ from store import _WITHOUT, RunsInTheWayError, RunStore, fingerprint
 from summary import Mean, final, gap, results_of, write_curves
 
 import botorch_private
-from botorch_private import cli
+from botorch_private.cli import main as cli
 
 PAPER = Path(__file__).parents[2] / "benchmarks" / "paper"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -356,7 +356,7 @@ def test_frontier_regrets_leave_the_initial_records_out_of_the_sum(tmp_path, ope
 @pytest.fixture
 def in_the_tree(monkeypatch):
     """Let the command find the reproduction also where a wheel of the package is tested."""
-    monkeypatch.setattr(cli, "__file__", str(PAPER.parents[1] / "botorch_private" / "cli.py"))
+    monkeypatch.setattr(cli, "__file__", str(PAPER.parents[1] / "botorch_private" / "cli" / "main.py"))
 
 
 def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys, in_the_tree):
@@ -452,7 +452,9 @@ def test_stale_runs_are_said_in_one_line(tmp_path, capsys):
 
 
 def test_without_a_source_tree_the_command_says_what_to_do(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages" / "botorch_private" / "cli.py"))
+    monkeypatch.setattr(
+        cli, "__file__", str(tmp_path / "site-packages" / "botorch_private" / "cli" / "main.py")
+    )
     with pytest.raises(SystemExit) as stopped:
         cli.main(["reproduce"])
     assert stopped.value.code == 1

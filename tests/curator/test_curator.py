@@ -19,8 +19,8 @@ from botorch_private import (
     PublicScaling,
     SpectralProjection,
 )
-from botorch_private.curator import planned_guarantee
-from botorch_private.mechanisms.entropy import OSEntropy
+from botorch_private.curator.mechanisms.entropy import OSEntropy
+from botorch_private.curator.publish import planned_guarantee
 
 N, D = 12, 3
 SCALING = PublicScaling([0.0] * D, [1.0] * D)

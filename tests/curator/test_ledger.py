@@ -24,7 +24,7 @@ from botorch_private import (
     SpectralProjection,
     compose,
 )
-from botorch_private.curator import planned_guarantee
+from botorch_private.curator.publish import planned_guarantee
 
 N, D = 30, 2
 SCALING = PublicScaling([0.0] * D, [1.0] * D)

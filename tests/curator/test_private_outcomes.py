@@ -25,7 +25,7 @@ from botorch_private import (
 )
 from botorch_private.audit.bounds import certified_epsilon, gaussian_epsilon_from_rates
 from botorch_private.audit.likelihood import log_ratio
-from botorch_private.curator import planned_guarantee
+from botorch_private.curator.publish import planned_guarantee
 
 N, D = 40, 2
 SCALING = PublicScaling([0.0] * D, [1.0] * D)
@@ -221,7 +221,7 @@ def test_a_forked_copy_answers_nothing():
 
 
 def test_a_curator_that_a_server_took_over_answers_no_more(tmp_path):
-    from botorch_private.service.make_folder import make_folder
+    from botorch_private.curator.service.make_folder import make_folder
 
     curator = make_curator(objective=lambda record: 1.0)
     make_folder(tmp_path / "one", curator)

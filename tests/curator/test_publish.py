@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 from scipy import stats
 
 from botorch_private import (
@@ -20,9 +20,9 @@ from botorch_private import (
     SpectralProjection,
     compose,
 )
-from botorch_private.curator import Published, planned_guarantee, publish
-from botorch_private.guarantee import OUTCOMES_NOISED
-from botorch_private.mechanisms import Drawn
+from botorch_private.curator.mechanisms import Drawn
+from botorch_private.curator.publish import Published, planned_guarantee, publish
+from botorch_private.privacy.guarantee import OUTCOMES_NOISED
 
 D = 3
 SCALING = PublicScaling([0.0] * D, [1.0] * D, names=["age", "weight", "pulse"])

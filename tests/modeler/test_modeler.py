@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from draws import seeded
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from helpers.draws import seeded
 
 from botorch_private import (
     History,

@@ -4,12 +4,12 @@ import random
 
 import pytest
 import torch
-from draws import seeded
+from helpers.draws import seeded
 from torch.testing import assert_close
 
 from botorch_private import DiscretePosterior, DiscreteUCB, Modeler, NoisyProjection, Release
 from botorch_private.modeler import latest_fit
-from botorch_private.models import candidate_block, sweep
+from botorch_private.modeler.models import candidate_block, sweep
 
 
 def release(n=40, r=3):

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from report_samples import make_release, unusual
+from helpers.report_samples import make_release, unusual
 
 from botorch_private import NoisyProjection, PublicScaling
-from botorch_private.curator import publish
+from botorch_private.curator.publish import publish
 from botorch_private.report.attacker import attacker
 
 N = 20_000

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from report_samples import MECHANISMS, make_release
+from helpers.report_samples import MECHANISMS, make_release
 
 from botorch_private import NoisyProjection, Release
 from botorch_private.report.audit_facts import audit

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from grimp import build_graph
-from report_samples import make_release
+from helpers.report_samples import make_release
 
 GRAPH = build_graph("botorch_private", cache_dir=None)
 PUBLIC = ["facts", "cost", "unit_facts", "attacker", "document", "shown", "plot", "html", "text"]

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas
 import pytest
-from report_samples import LOWER, NAMES, UPPER, make_release, some_records
+from helpers.report_samples import LOWER, NAMES, UPPER, make_release, some_records
 
-from botorch_private import cli
+from botorch_private.cli import main as cli
+from botorch_private.cli import report as command
 from botorch_private.curator.ledger import Ledger
-from botorch_private.report import command
 
 RANGES = "\n".join(
     f"[features.'{name}']\nlower = {low}\nupper = {high}"

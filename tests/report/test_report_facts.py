@@ -6,18 +6,18 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers.report_samples import LOWER, NAMES, UPPER, declared, make_release, some_records, unusual
 from hypothesis import given
 from hypothesis import strategies as st
-from report_samples import LOWER, NAMES, UPPER, declared, make_release, some_records, unusual
 from scipy.stats import norm
 
 from botorch_private import DenoisedRelease, NoisyProjection, PublicScaling, compose
-from botorch_private.curator import publish
-from botorch_private.privacy_curve import gaussian_delta
+from botorch_private.curator.publish import publish
+from botorch_private.privacy.gaussian import gaussian_delta
+from botorch_private.privacy.spending import least_delta
 from botorch_private.report.cost import guess
 from botorch_private.report.facts import public_facts
 from botorch_private.report.unit_facts import Ranges
-from botorch_private.spending import least_delta
 
 
 def facts_of(*releases, ranges=None):

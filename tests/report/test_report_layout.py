@@ -5,7 +5,7 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
-from report_samples import KINDS, make_release, reports_of
+from helpers.report_samples import KINDS, make_release, reports_of
 
 from botorch_private.report import report
 from botorch_private.report.document import Document, Paragraph, Points, Section, Table

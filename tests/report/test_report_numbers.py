@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_samples import KINDS, reports_of
+from helpers.report_samples import KINDS, reports_of
 
 import botorch_private.report
 from botorch_private.report import shown

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from report_samples import declared, make_release, some_records, stepped
+from helpers.report_samples import declared, make_release, some_records, stepped
 from scipy.integrate import quad
 from scipy.stats import norm
 
 from botorch_private import PublicScaling
-from botorch_private.noise_law import NoiseLaw
+from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.report.table_facts import bayes_error, one_unit_away, table_facts
 
 

@@ -4,17 +4,11 @@ import re
 
 import pytest
 import torch
-from report_samples import NAMES, declared, make_release, reports_of, some_records, unusual
+from helpers.report_samples import NAMES, declared, make_release, reports_of, some_records, unusual
 
-from botorch_private import (
-    Curator,
-    NoisyProjection,
-    OutcomeMechanism,
-    PrivacyGuarantee,
-    PublicScaling,
-)
-from botorch_private.curator import publish
+from botorch_private import Curator, NoisyProjection, OutcomeMechanism, PrivacyGuarantee, PublicScaling
 from botorch_private.curator.ledger import Ledger
+from botorch_private.curator.publish import publish
 from botorch_private.report import report
 
 GOOD = ["laplace", "gaussian", "rotated", "projected", "far", "outcomes", "two", "table", "ledger"]

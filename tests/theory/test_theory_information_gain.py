@@ -9,11 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_operator.operators import LinearOperator
 
-from botorch_private.theory import (
-    greedy_information_gain,
-    information_gain,
-    information_gain_bound,
-)
+from botorch_private.theory import greedy_information_gain, information_gain, information_gain_bound
 
 properties = settings(derandomize=True, max_examples=25, deadline=None)
 seeds = st.integers(0, 10**6)

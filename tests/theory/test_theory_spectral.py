@@ -6,11 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private.theory import (
-    largest_projection_dim,
-    singular_value_floor,
-    smallest_singular_value,
-)
+from botorch_private.theory import largest_projection_dim, singular_value_floor, smallest_singular_value
 
 properties = settings(derandomize=True, max_examples=50, deadline=None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from botorch_private.guarantee import PrivacyGuarantee
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.report.document import Block, Paragraph, Section, Table
 from botorch_private.report.facts import Facts, Spent
 from botorch_private.report.shown import factor, percent, small, up, whole

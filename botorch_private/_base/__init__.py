@@ -1,0 +1,1 @@
+"""What every part stands on: checks at the door, files, figures."""

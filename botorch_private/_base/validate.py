@@ -1,0 +1,233 @@
+"""Checks at the door: every refusal names the argument, what is required, and what was found.
+
+The functions take the argument by its name (``positive(epsilon=epsilon)``), so that a message and a
+signature cannot drift apart. Values of records are never echoed; rows and columns are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY, numeric_frame, refuse_inexact
+
+
+def positive(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number above 0."""
+    for name, value in values.items():
+        if not _is_finite(value) or value <= 0:
+            raise ValueError(f"{name} must be a finite number > 0, got {_show(value)}")
+
+
+def non_negative(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number, 0 or above."""
+    for name, value in values.items():
+        if not _is_finite(value) or value < 0:
+            raise ValueError(f"{name} must be a finite number >= 0, got {_show(value)}")
+
+
+def finite(**values: Any) -> None:
+    """Refuse each named value that is not a finite real number."""
+    for name, value in values.items():
+        if not _is_finite(value):
+            raise ValueError(f"{name} must be a finite number, got {_show(value)}")
+
+
+def probability(**values: Any) -> None:
+    """Refuse each named value outside the open interval (0, 1)."""
+    for name, value in values.items():
+        if not _is_real(value) or not 0 < value < 1:
+            raise ValueError(f"{name} must be a number in (0, 1), got {_show(value)}")
+
+
+def probability_or_zero(**values: Any) -> None:
+    """Refuse each named value outside [0, 1)."""
+    for name, value in values.items():
+        if not _is_real(value) or not 0 <= value < 1:
+            raise ValueError(f"{name} must be a number in [0, 1), got {_show(value)}")
+
+
+def count(*, minimum: int = 1, **values: Any) -> None:
+    """Refuse each named value that is not an integer of at least ``minimum``."""
+    for name, value in values.items():
+        if not _is_integer(value) or value < minimum:
+            raise ValueError(f"{name} must be an integer >= {minimum}, got {_show(value)}")
+
+
+def one_of(options: Iterable[str], **values: Any) -> None:
+    """Refuse each named value that is not among ``options``."""
+    options = list(options)
+    for name, value in values.items():
+        if value not in options:
+            wanted = ", ".join(repr(option) for option in options)
+            raise ValueError(f"{name} must be one of {wanted}, got {_show(value)}")
+
+
+def number(**values: Any) -> float:
+    """Return the one named value as a finite ``float``, or refuse it; one-element tensors count."""
+    ((name, value),) = values.items()
+    if isinstance(value, (Tensor, np.ndarray)) and math.prod(value.shape) == 1:
+        value = value.item()
+    finite(**{name: value})
+    return float(value)
+
+
+def generator(**values: Any) -> None:
+    """Refuse each named value that is neither None nor a `torch.Generator`."""
+    for name, value in values.items():
+        if value is not None and not isinstance(value, torch.Generator):
+            raise TypeError(f"{name} must be a torch.Generator or None, got {type(value).__name__}")
+
+
+def index(n: int, **values: Any) -> int:
+    """Return the one named value as an ``int`` in 0..n-1, or refuse it.
+
+    Booleans and floats are refused: ``True`` is not row 1, and a float index is not exact.
+    """
+    ((name, value),) = values.items()
+    if isinstance(value, (Tensor, np.ndarray)):
+        array = np.asarray(value.detach().cpu()) if isinstance(value, Tensor) else value
+        if array.size != 1 or not np.issubdtype(array.dtype, np.integer):
+            raise ValueError(
+                f"{name} must be one integer row index, got an array of shape {array.shape} "
+                f"and dtype {array.dtype}"
+            )
+        value = int(array.reshape(-1)[0])
+    if not _is_integer(value):
+        raise ValueError(f"{name} must be an integer row index, got {_show(value)}")
+    if not 0 <= value < n:
+        raise ValueError(f"{name} must be a row index in 0..{n - 1}, got {int(value)}")
+    return int(value)
+
+
+def matrix(
+    *,
+    columns: int | None = None,
+    minimum_rows: int = 1,
+    column_names: Sequence[str] | None = None,
+    **values: Any,
+) -> Tensor:
+    """Return the one named table as a finite float64 tensor on the CPU, or refuse it.
+
+    A float64 table is not copied: who keeps it must. Integers and shorter floats are widened, which
+    is exact; integers beyond 2^53 are refused, since float64 would round them. Where columns have
+    names, a message about one says its name.
+    """
+    ((name, value),) = values.items()
+    return _finite_table(name, _to_float64(name, value), columns, minimum_rows, column_names)
+
+
+def points(**values: Any) -> Tensor:
+    """Return the one named tensor, as it is, if it is ``n x d``, floating-point and finite."""
+    ((name, value),) = values.items()
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        kind = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"{name} must be an n x d floating-point tensor, got {kind}")
+    return _finite_table(name, value, None, 1, remedy="leave such points out")
+
+
+def _finite_table(
+    name: str,
+    table: Tensor,
+    columns: int | None,
+    minimum_rows: int,
+    column_names: Sequence[str] | None = None,
+    remedy: str = MISSING_REMEDY,
+) -> Tensor:
+    if table.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions (rows, columns), got shape {_shape(table)}")
+    if columns is not None and table.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} columns, got {table.shape[1]}")
+    if table.shape[0] < minimum_rows:
+        raise ValueError(f"{name} must have at least {minimum_rows} rows, got {table.shape[0]}")
+    if table.shape[1] < 1:
+        raise ValueError(f"{name} must have at least 1 column, got 0")
+    if torch.isfinite(table.sum()):  # a missing or infinite value would spread to the sum
+        return table
+    bad = ~torch.isfinite(table)
+    if bad.any():
+        row, column = (int(i) for i in bad.nonzero()[0])
+        called = f" ({column_names[column]})" if column_names else ""
+        raise ValueError(
+            f"{name} must be finite, got {_kind(table[row, column])} in row {row}, column {column}"
+            f"{called}{_more(int(bad.sum()) - 1, 'entries')}; {remedy}"
+        )
+    return table
+
+
+def vector(*, length: int | None = None, **values: Any) -> Tensor:
+    """Return a copy of the one named vector as a finite float64 tensor on the CPU, or refuse it."""
+    ((name, value),) = values.items()
+    numbers = _to_float64(name, value)
+    if numbers.ndim != 1:
+        raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}")
+    if length is not None and numbers.shape[0] != length:
+        raise ValueError(f"{name} must have {length} entries, got {numbers.shape[0]}")
+    bad = ~torch.isfinite(numbers)
+    if bad.any():
+        first = int(bad.nonzero()[0])
+        raise ValueError(
+            f"{name} must be finite, got {_kind(numbers[first])} at position {first}"
+            f"{_more(int(bad.sum()) - 1, 'positions')}"
+        )
+    return numbers.clone()
+
+
+def _to_float64(name: str, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        if value.dtype == torch.bool or value.is_complex():
+            raise ValueError(f"{name} must be real numbers, got dtype {value.dtype}")
+        widened = value.detach().to(device="cpu", dtype=torch.float64)
+        integral = not value.is_floating_point()
+    else:
+        if np.ma.is_masked(value):
+            raise ValueError(f"{name} must be complete, got masked entries; {MISSING_REMEDY}")
+        value = numeric_frame(name, value)
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"{name} must be numbers in rows of equal length, but {error}") from error
+        if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+            raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
+        widened = torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
+        integral = array.dtype.kind in "iu"
+    refuse_inexact(name, integral and bool((widened.abs() >= EXACT_IN_FLOAT64).any()))
+    return widened
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return _is_real(value) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def _kind(number: Tensor) -> str:
+    return "NaN" if torch.isnan(number) else "an infinity"
+
+
+def _shape(table: Tensor) -> tuple[int, ...]:
+    return tuple(table.shape)
+
+
+def _more(others: int, what: str) -> str:
+    return f" (and {others} more {what})" if others else ""
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}... ({type(value).__name__})"

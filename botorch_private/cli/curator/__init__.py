@@ -1,0 +1,1 @@
+"""The command `botorch-private curator`."""

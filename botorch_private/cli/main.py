@@ -1,0 +1,181 @@
+"""The command line: botorch-private."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from botorch_private.cli.common import count
+
+_QUICK = (15, 2)  # rounds, seeds
+_FULL = (50, 8)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if options.command == "reproduce":
+        return _reproduce(parser, rest)
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.command is None:
+        parser.print_help()
+        return 2
+    return options.action(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    from botorch_private import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="botorch-private",
+        description="Private, outsourced Bayesian optimization for BoTorch.",
+    )
+    parser.add_argument("--version", action="version", version=f"botorch-private {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    demo = commands.add_parser(
+        "demo",
+        help="a hospital searches for its costliest stay, with and without privacy",
+        description=(
+            "A hospital lets a stranger search its 8,126 stays (SUPPORT2, 22 features) for the "
+            "costliest one. The command prints what each release promises, runs Bayesian "
+            "optimization on the original records, on private releases at epsilon 8, 3 and 1, on "
+            "the paper's Algorithm 1 and at random, and saves a plot of the regret."
+        ),
+    )
+    demo.add_argument(
+        "--quick", action="store_true", help=f"{_QUICK[1]} runs of {_QUICK[0]} rounds: a first look"
+    )
+    demo.add_argument(
+        "--rounds", type=count, help=f"measurements a run (default: {_FULL[0]}, quick {_QUICK[0]})"
+    )
+    demo.add_argument(
+        "--seeds", type=count, help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})"
+    )
+    demo.add_argument("--workers", type=count, help="processes (default: one a core)")
+    demo.add_argument(
+        "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
+    )
+    demo.set_defaults(action=_demo, parser=demo)
+    _add_report(commands)
+    from botorch_private.cli.curator.command import add_curator
+    from botorch_private.cli.optimize.command import add_optimize
+    from botorch_private.cli.ranges import add_ranges
+
+    add_ranges(commands)
+    add_curator(commands)
+    add_optimize(commands)
+    # Its own options are those of the benchmark, which prints its own help.
+    commands.add_parser(
+        "reproduce",
+        add_help=False,
+        help="the paper's tables and figures, and regret against epsilon (from a source tree)",
+    )
+    return parser
+
+
+def _add_report(commands: Any) -> None:
+    report = commands.add_parser(
+        "report",
+        help="what a release leaks, how sure that is, and what a second release would cost",
+        description=(
+            "Write a page about one or several releases, for a reader who does not read proofs: what is "
+            "promised, in the units of the features; what an attacker finds out; a test attack, run "
+            "now; and what all releases cost together. Without --records it uses public facts alone, so "
+            "that whoever holds the release can make it."
+        ),
+    )
+    report.add_argument(
+        "releases", nargs="+", type=Path, metavar="RELEASE", help="files written by Release.save"
+    )
+    report.add_argument(
+        "--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public"
+    )
+    report.add_argument(
+        "--records",
+        type=Path,
+        metavar="TABLE",
+        help="the released table, .csv or .parquet; needs --ranges. The report is then for the "
+        "curator's eyes only",
+    )
+    report.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="the curator's ledger, for the total of all releases"
+    )
+    report.add_argument(
+        "--trials",
+        type=count,
+        help="releases of each of two tables in the test attack (default: 100000, with a projection "
+        "1000)",
+    )
+    report.add_argument(
+        "--output", type=Path, metavar="HTML", help="the page to write (default: report.html)"
+    )
+    report.add_argument("--text", action="store_true", help="print the report instead of writing a page")
+    report.set_defaults(action=_report, parser=report)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from botorch_private.cli.report import run
+
+    return run(options)
+
+
+def _reproduce(parser: argparse.ArgumentParser, rest: Sequence[str]) -> int:
+    benchmark = Path(__file__).parents[2] / "benchmarks" / "paper"
+    if not (benchmark / "__main__.py").is_file():
+        parser.exit(
+            1,
+            "botorch-private reproduce: the paper's problems and tables are not part of the installed "
+            "package; get the source tree and install it by 'pip install --editable .[plots]'\n",
+        )
+    sys.path.insert(0, str(benchmark))  # where its worker processes look, too
+    return import_module("command").main(rest)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from botorch_private.cli.plots import plot_regret, require_matplotlib
+
+    output: Path = options.output
+    parser: argparse.ArgumentParser = options.parser
+    if not output.parent.is_dir():
+        parser.error(f"argument --output: there is no folder {output.parent}")
+    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
+        parser.error(f"argument --output: the name must end in .png, .pdf or .svg, got {output}")
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        parser.exit(1, f"{error}\n")
+
+    from botorch_private.cli.demo import check_rounds, describe_guarantees, describe_unit, run_demo
+    from botorch_private.datasets import hospital
+
+    rounds, seeds = _QUICK if options.quick else _FULL
+    rounds, seeds = options.rounds or rounds, options.seeds or seeds
+    try:
+        check_rounds(rounds)
+    except ValueError as error:
+        parser.error(f"argument --rounds: {error}")
+    data = hospital()
+    print(f"{describe_unit(data)}\n\nWhat each release promises, before any record is looked at:\n")
+    for text in describe_guarantees(data):
+        print(f"{text}\n")
+    sys.stdout.flush()
+    result = run_demo(rounds=rounds, seeds=seeds, workers=options.workers)
+    print(f"\n{result.table()}\n")
+    plot_regret(
+        result.regret,
+        output,
+        title="Searching 8,126 hospital stays for the costliest one",
+        ylabel="simple regret (standard deviations of log cost)",
+    )
+    print(f"Wall time: {result.seconds:.0f} s. Plot: {output}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

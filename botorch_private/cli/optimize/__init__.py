@@ -1,0 +1,1 @@
+"""The command `botorch-private optimize`: a search that goes on after a crash."""

@@ -1,0 +1,82 @@
+"""What somebody sees while a search goes on: a bar on a terminal, a line an answer elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tqdm import tqdm
+
+from botorch_private.modeler.modeler import Modeler
+
+
+class Progress:
+    """Shows the best value so far, the latest one, and how long the next one takes.
+
+    Args:
+        modeler: Whose answers are shown.
+        rounds: Measurements of the whole search.
+        unit: Of the outcome; may be empty.
+    """
+
+    def __init__(self, modeler: Modeler, rounds: int, unit: str) -> None:
+        self._modeler, self._rounds, self._unit = modeler, rounds, f" {unit}" if unit else ""
+        self._known = dict(modeler.history)
+        self._skipped = set(modeler.skipped)
+        self._since = time.monotonic()
+        self._bar = None
+        if sys.stderr.isatty():
+            self._bar = tqdm(total=rounds, initial=len(self._known), desc="measured")
+
+    def changed(self) -> None:
+        """Show what the modeler knows since the last call."""
+        for index, value in self._modeler.history:
+            if self._known.get(index) != value:
+                self._answer(index, value)
+        for row in self._modeler.skipped:
+            if row not in self._skipped:
+                self._skipped.add(row)
+                self._say(f"row {row} was withdrawn by the curator")
+
+    def waiting(self) -> None:
+        """Show that it still waits."""
+        if self._bar is not None and self._modeler.pending:
+            self._bar.set_postfix_str(
+                f"{self._best()}, waiting {_duration(time.monotonic() - self._since)}"
+            )
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _answer(self, index: int, value: float) -> None:
+        before = self._known.get(index)
+        self._known[index] = value
+        self._since = time.monotonic()
+        if before is not None:
+            self._say(f"row {index} was corrected from {before:.6g} to {value:.6g}{self._unit}")
+        elif self._bar is None:
+            count = f"{len(self._known)}/{self._rounds}"
+            self._say(f"{count}: row {index} is {value:.6g}{self._unit}, {self._best()}")
+        else:
+            self._bar.update()
+            self._bar.set_postfix_str(f"{self._best()}, last {value:.6g}{self._unit}")
+
+    def _best(self) -> str:
+        if not self._known:
+            return "no value yet"
+        return f"best {max(self._known.values()):.6g}{self._unit}"
+
+    def _say(self, text: str) -> None:
+        if self._bar is None:
+            print(text, flush=True)
+        else:
+            self._bar.write(text)
+
+
+def _duration(seconds: float) -> str:
+    for limit, length, unit in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 86400:.0f} days"

@@ -1,0 +1,132 @@
+"""RunState: what a search needs to go on after a crash, in a file that is whole or absent."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.modeler import Modeler
+
+FORMAT = "botorch-private run"
+FORMAT_VERSION = 1
+LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What settles the picks of a search, beside the release and the answers.
+
+    Args:
+        seed: Of the modeler's generator.
+        n_initial: As in `Modeler`, like the others.
+        beta_scale: Factor of the schedule.
+        outcome_noise: Share of the outcome's variance that no record explains.
+        denoise: Whether to search denoised rows.
+    """
+
+    seed: int
+    n_initial: int = 5
+    beta_scale: float = 1.0
+    outcome_noise: float | None = None
+    denoise: bool = False
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A search at one moment. It holds no token, no address, and no row of the release.
+
+    Args:
+        release: SHA-256 of the release that it is about.
+        settings: What settles its picks.
+        history: Pairs of row and value, in the order in which they were told.
+        pending: Rows that were asked and not told, in their order.
+        skipped: Rows that the curator withdrew.
+    """
+
+    release: str
+    settings: Settings
+    history: list[tuple[int, float]] = field(default_factory=list)
+    pending: list[int] = field(default_factory=list)
+    skipped: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, modeler: Modeler, settings: Settings) -> RunState:
+        """The state of a modeler."""
+        return cls(
+            release=modeler.release.identity,
+            settings=settings,
+            history=[(index, value) for index, value in modeler.history],
+            pending=modeler.pending,
+            skipped=modeler.skipped,
+        )
+
+    def modeler(self, release: Release) -> Modeler:
+        """Make the modeler that goes on from here.
+
+        Raises:
+            ValueError: If the state is about another release, or a setting is unusable.
+        """
+        if self.release != release.identity:
+            raise ValueError(
+                f"the state must be about the curator's release {release.identity[:12]}, but it is "
+                f"about {self.release[:12]}: rows of one are not rows of the other; name another file"
+            )
+        settings = asdict(self.settings)
+        generator = torch.Generator().manual_seed(settings.pop("seed"))
+        modeler = Modeler(
+            release, history=self.history, pending=self.pending, generator=generator, **settings
+        )
+        for row in self.skipped:
+            modeler.skip(row)
+        return modeler
+
+    def save(self, path: Path) -> None:
+        """Write the file; it appears whole or not at all."""
+        values = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        values["sha256"] = _digest(values)
+        write_whole(path, (json.dumps(values, allow_nan=False) + "\n").encode())
+
+    @classmethod
+    def load(cls, path: Path) -> RunState:
+        """Read a file that `save` wrote.
+
+        Raises:
+            ValueError: If it is damaged, something else, or from another version.
+            OSError: If it cannot be read.
+        """
+        try:
+            values = json.loads(path.read_bytes())
+        except ValueError:
+            raise _unusable(path, "it is truncated or damaged") from None
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise _unusable(path, "it is something else")
+        if values.get("format_version") != FORMAT_VERSION:
+            raise _unusable(
+                path, f"its version is {values.get('format_version')!r}, upgrade the package"
+            )
+        digest = values.pop("sha256", None)
+        if digest != _digest(values):
+            raise _unusable(path, "it was changed after saving")
+        del values["format"], values["format_version"]
+        values["settings"] = Settings(**values["settings"])
+        values["history"] = [(index, value) for index, value in values["history"]]
+        return cls(**values)
+
+
+def _digest(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _unusable(path: Path, why: str) -> ValueError:
+    return ValueError(
+        f"the state must be a file that 'botorch-private optimize' wrote, but {path} cannot be "
+        f"used: {why}; name another file to begin again (rows that were measured "
+        f"before are answered at once)"
+    )

@@ -1,0 +1,160 @@
+"""Encoding: numbers, yes/no and categories become the numbers that `PublicScaling` scales."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private._base.frames import MISSING_REMEDY, no_query
+from botorch_private.curator.features.kinds import FeatureKind, Number
+from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.privacy.steps import Step
+
+
+class Encoding:
+    """Public map from declared features to numeric columns, the same for every table.
+
+    Numbers stay as they are. A yes/no is 0 or 1. A category with ``m`` values becomes ``m`` columns of
+    0 and 1. The map never increases a distance beyond the declared one and looks at one record at a
+    time, so that a guarantee on `scaling` is one on the features: a record whose category changes moves
+    by `widths` of that feature.
+
+    Args:
+        features: Declared kinds, such as ``Number("age", 18, 100)``; all with a length-scale or none.
+        radius: Of the ball that scaled records lie in, in units.
+
+    Raises:
+        ValueError: If two columns would have the same name, or a range is unusable.
+
+    Example:
+        >>> import pandas
+        >>> from botorch_private.curator.features.encoding import Encoding
+        >>> from botorch_private.curator.features.kinds import Category, Number
+        >>> encoding = Encoding([Number("age", 18, 100), Category("ward", ("icu", "er"))])
+        >>> stays = pandas.DataFrame({"age": [41, 87], "ward": ["icu", "er"]})
+        >>> curator = Curator(encoding.encode(stays), encoding.scaling, mechanism, [1.0, 2.0])
+    """
+
+    def __init__(self, features: Sequence[FeatureKind], radius: float = 25.0) -> None:
+        self.features = tuple(features)
+        self.names = tuple(name for each in self.features for name in each.columns)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise ValueError(f"features must give different columns, but two are named {name!r}")
+        given = [each.name for each in self.features if each.lengthscale is not None]
+        if given and len(given) < len(self.features):
+            missing = next(each.name for each in self.features if each.lengthscale is None)
+            raise ValueError(
+                f"feature {missing!r} must have a lengthscale, because {given[0]!r} has one"
+            )
+        plain = not given and all(isinstance(each, Number) for each in self.features)
+        self.scaling = PublicScaling(
+            [each.lower for each in self.features for _ in each.columns],
+            [each.upper for each in self.features for _ in each.columns],
+            None if plain else [each.shape for each in self.features for _ in each.columns],
+            radius=radius,
+            names=self.names,
+            choices={each.name: each.columns for each in self.features if not isinstance(each, Number)},
+        )
+
+    @property
+    def widths(self) -> dict[str, float]:
+        """Largest distance that a feature alone can move a record by, in units.
+
+        For a yes/no or a category it is the distance of any two values.
+        """
+        units = dict(zip(self.names, self.scaling.unit.tolist(), strict=True))
+        steps = {step.name: step.width for step in self.steps}
+        return {
+            each.name: (each.upper - each.lower) / units[each.name]
+            if isinstance(each, Number)
+            else steps[each.name]
+            for each in self.features
+        }
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps between two values of each feature that is no number."""
+        return self.scaling.steps
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two records, in units; at most twice the radius of the scaling."""
+        return math.hypot(*self.widths.values())
+
+    def encode(self, table: Any, *, source: str = "records", first_row: int = 0) -> Tensor:
+        """Turn a data frame into numbers.
+
+        Args:
+            table: pandas or polars data frame with a column for each feature; others are ignored.
+            source: What to call it in messages.
+            first_row: Number of its first row in messages.
+
+        Returns:
+            ``n x d'`` float64 tensor, for `scaling`; its columns are `names`.
+
+        Raises:
+            ValueError: If a column is missing or stands twice, or a value is missing, none that was
+                declared, or no finite number: the message names row and column, never the value.
+        """
+        no_query(source, table)
+        columns: list[Any] = list(getattr(table, "columns", ()))
+        for each in self.features:
+            if columns.count(each.name) != 1:
+                found = "several" if each.name in columns else "none"
+                raise ValueError(f"{source} must have one column {each.name!r}, but it has {found}")
+        parts = [self._encoded(each, table, source, first_row) for each in self.features]
+        return torch.from_numpy(np.concatenate(parts, axis=1))
+
+    def decode(self, rows: Any) -> dict[str, list[Any]]:
+        """Name the value nearest to each row, such as an attacker's estimates.
+
+        Args:
+            rows: ``n x d'`` numbers in the columns `names`, raw as `encode` or
+                ``scaling.inverse`` returns them.
+
+        Returns:
+            ``n`` values of each feature: numbers, booleans, and categories.
+        """
+        table = validate.matrix(columns=len(self.names), rows=rows).numpy()
+        decoded, start = {}, 0
+        for each in self.features:
+            end = start + len(each.columns)
+            decoded[each.name] = each.decode(table[:, start:end])
+            start = end
+        return decoded
+
+    def __repr__(self) -> str:
+        return f"Encoding(features={[each.name for each in self.features]}, columns={len(self.names)})"
+
+    @staticmethod
+    def _encoded(feature: FeatureKind, table: Any, source: str, first_row: int) -> np.ndarray:
+        if isinstance(feature, Number):
+            return validate.matrix(**{source: table[[feature.name]]}).numpy()
+        cells = table[feature.name]
+        missing = np.asarray(cells.isna() if hasattr(cells, "isna") else cells.is_null(), dtype=bool)
+        if missing.any():
+            raise ValueError(
+                f"{source} must have no missing values, got one "
+                f"{_place(missing, feature.name, first_row)}; {MISSING_REMEDY}"
+            )
+        codes = feature.encode(cells.to_list())
+        wrong = np.isnan(codes[:, 0])
+        if wrong.any():
+            raise ValueError(
+                f"{source} must hold {feature.wanted}, got something else "
+                f"{_place(wrong, feature.name, first_row)}: correct the cell, or the declaration"
+            )
+        return codes
+
+
+def _place(bad: np.ndarray, name: str, first_row: int) -> str:
+    others = int(bad.sum()) - 1
+    more = f" (and {others} more in this column)" if others else ""
+    return f"in row {int(np.flatnonzero(bad)[0]) + first_row}, column {name!r}{more}"

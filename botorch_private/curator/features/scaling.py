@@ -1,0 +1,266 @@
+"""PublicScaling: declared feature ranges map a record into a ball; nothing is learned."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private._base.frames import no_query
+from botorch_private.privacy.noise_law import LARGEST_NORM
+from botorch_private.privacy.steps import Step
+from botorch_private.privacy.warnings import PrivacyLeakWarning
+
+_ROUNDING_MARGIN = 1 + 1e-12
+_CHUNK_ENTRIES = 2**18
+
+
+class PublicScaling:
+    """Affine map of a declared box of feature ranges into a ball, with clipping into the box.
+
+    A raw value outside its range is moved to the nearest end of it: projection onto a convex set,
+    which never increases a distance. The box is then centred and each feature divided by
+    ``unit``, so that the corners of the box lie on the sphere of the given radius.
+
+    Args:
+        lower: Smallest value of each feature, ``d`` floats in raw units. Public: from what the
+            feature means, never from the table.
+        upper: Largest value of each feature, ``d`` floats in raw units, above `lower`.
+        lengthscale: Relative importance: a feature with half the length-scale gets twice the
+            resolution. ``d`` floats > 0 in raw units, public as well. None: half of each range.
+        radius: Radius of the ball, in units of distance; 25 in the paper.
+        names: Names of the features, for messages and for the printed guarantee.
+        choices: Features that are a yes/no or a category -> the names of the columns that hold them: one
+            column that is at either end of its range, or one for each category, of which one is at its
+            upper end and the others are at their lower. `Encoding` declares them. None: there are none.
+
+    Attributes:
+        unit (Tensor): What one unit of distance is, ``d`` floats in raw units.
+        features (int): Number of features, ``d``.
+        steps (tuple[Step, ...]): How far a change of each of the `choices` moves a record, in units.
+        public (bool): Whether nothing was learned from the table.
+
+    Raises:
+        ValueError: If a bound is not finite, ``lower >= upper``, the lengths differ, or a choice is of
+            columns that are not there or belong to another one.
+
+    Example:
+        >>> scaling = PublicScaling([18.0, 0.0], [100.0, 200.0], names=["age", "weight"])
+        >>> scaled = scaling.transform([[59.0, 250.0]])  # the weight is clipped to 200
+    """
+
+    public = True
+
+    def __init__(
+        self,
+        lower: Any,
+        upper: Any,
+        lengthscale: Any = None,
+        radius: float = 25.0,
+        *,
+        names: Sequence[str] | None = None,
+        choices: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.lower = validate.vector(lower=lower)
+        self.features = len(self.lower)
+        if self.features == 0:
+            raise ValueError("lower must have at least 1 entry, got 0")
+        self.upper = validate.vector(upper=upper, length=self.features)
+        self.names = _checked_names(names, self.features)
+        validate.positive(radius=radius)
+        if radius > LARGEST_NORM:
+            raise ValueError(f"radius must be at most {LARGEST_NORM:g}, got {radius!r}")
+        self.radius = float(radius)
+        for column in range(self.features):
+            if not self.lower[column] < self.upper[column]:
+                raise ValueError(
+                    f"lower must be below upper, got lower >= upper for {self._name(column)}: "
+                    f"{float(self.lower[column])} >= {float(self.upper[column])}"
+                )
+        centre = self.lower / 2 + self.upper / 2
+        half = torch.maximum(self.upper - centre, centre - self.lower)  # the centre is rounded
+        shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
+        self._adopt(centre, shape, float((half / shape).norm()))
+        self.steps = self._steps(choices or {})
+
+    @classmethod
+    def from_data(
+        cls,
+        records: Any,
+        radius: float = 25.0,
+        *,
+        lengthscale: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> PublicScaling:
+        """Scale as the paper does: centre, divide by length-scales, and by the largest norm.
+
+        Everything is learned from the table, so it is not public: `public` is False, and every
+        guarantee that is built on this scaling says that it does not hold.
+
+        Args:
+            records: ``n x d`` raw records; at least two of them differ.
+            radius: Norm of the record farthest from the mean.
+            lengthscale: ``d`` floats > 0 in raw units; None: all 1.
+            names: Names of the features.
+
+        Warns:
+            PrivacyLeakWarning: Always.
+        """
+        warnings.warn(
+            "the scaling is learned from the records: moving one record moves every released row, "
+            "and no guarantee built on it holds; declare ranges with PublicScaling(lower, upper)",
+            PrivacyLeakWarning,
+            stacklevel=2,
+        )
+        table = validate.matrix(records=records)
+        low, high = table.amin(dim=0), table.amax(dim=0)
+        margin = torch.where(low == high, low.abs().clamp(min=1.0), torch.zeros_like(low))
+        scaling = cls(low - margin, high + margin, radius=radius, names=names)
+        centre = table.mean(dim=0)
+        shape = torch.ones_like(centre)
+        if lengthscale is not None:
+            shape = scaling._checked_lengthscale(lengthscale)
+        largest = float(((table - centre) / shape).norm(dim=1).max())
+        if largest == 0:
+            raise ValueError("records must hold at least two different rows, got equal rows only")
+        scaling._adopt(centre, shape, largest)
+        scaling.public = False
+        return scaling
+
+    def transform(self, records: Any) -> Tensor:
+        """Map raw records into the ball.
+
+        Args:
+            records: ``n x d`` raw records: tensor, array, or data frame (pandas or polars).
+
+        Returns:
+            ``n x d`` float64 tensor of scaled records, each of norm at most `radius`.
+
+        Raises:
+            ValueError: If a value is missing or infinite (naming row and column), or the width is
+                not ``d``.
+        """
+        return self.scale_rows(self.check(records))
+
+    def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
+        """Return a table as a finite ``n x d`` float64 tensor, or refuse it.
+
+        The columns of a data frame must carry the names of the features, in the same order: another
+        order would be scaled by the ranges of other features.
+        """
+        no_query("records", records)
+        columns = [str(column) for column in getattr(records, "columns", ())]
+        numbered = all(column.isdigit() for column in columns)
+        if self.names and not numbered and columns != list(self.names):
+            raise ValueError(f"records must have the columns {list(self.names)}, got {columns}")
+        return validate.matrix(
+            records=records,
+            columns=self.features,
+            minimum_rows=minimum_rows,
+            column_names=self.names,
+        )
+
+    def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
+        """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
+        scaled = torch.empty_like(table)
+        step = max(1, _CHUNK_ENTRIES // self.features)
+        for start in range(0, len(table), step):
+            rows = slice(start, start + step)
+            scaled[rows] = self.scale_tensor(table[rows if order is None else order[rows]])
+        return scaled
+
+    def scale_tensor(self, rows: Tensor) -> Tensor:
+        """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""
+        lower, upper = self.lower.to(rows), self.upper.to(rows)
+        inside = torch.minimum(torch.maximum(rows, lower), upper)
+        return (inside - self._centre.to(rows)) / self.unit.to(rows)
+
+    def inverse(self, scaled: Any) -> Tensor:
+        """Map scaled rows back to raw units; what `transform` clipped stays clipped.
+
+        Args:
+            scaled: ``n x d`` scaled rows, such as estimates of records.
+
+        Returns:
+            ``n x d`` float64 tensor in raw units, not limited to the declared ranges.
+        """
+        rows = validate.matrix(scaled=scaled, columns=self.features)
+        return rows * self.unit + self._centre
+
+    def clipped(self, records: Any) -> Tensor:
+        """Say which records have a value outside its declared range.
+
+        For the curator's eyes only: which rows, and how many, depends on the data.
+
+        Args:
+            records: ``n x d`` raw records.
+
+        Returns:
+            ``n`` booleans.
+        """
+        table = self.check(records)
+        return ((table < self.lower) | (table > self.upper)).any(dim=1)
+
+    def __repr__(self) -> str:
+        return f"PublicScaling(features={self.features}, radius={self.radius}, public={self.public})"
+
+    def _adopt(self, centre: Tensor, shape: Tensor, largest_norm: float) -> None:
+        """Put the centre at the origin, and what is `largest_norm` shapes away on the sphere."""
+        unit = shape * largest_norm * _ROUNDING_MARGIN / self.radius
+        for column in range(self.features):
+            if not 0 < unit[column] < math.inf:
+                raise ValueError(
+                    f"ranges, lengthscale and radius must give a finite unit > 0 in float64, got "
+                    f"{float(unit[column])} for {self._name(column)}"
+                )
+        self._centre, self.unit = centre, unit
+
+    def _steps(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
+        widths = dict(
+            zip(
+                self.names or (),
+                (self.upper / self.unit - self.lower / self.unit).tolist(),
+                strict=False,
+            )
+        )
+        found = []
+        for name, columns in choices.items():
+            if isinstance(columns, str) or not columns:
+                raise ValueError(f"choices must name the columns of {name!r} in a sequence")
+            moved = [widths.pop(column, None) for column in columns]
+            for column, width in zip(columns, moved, strict=True):
+                if width is None:
+                    raise ValueError(
+                        f"choices must be of columns in names, each of one choice, got {column!r} for "
+                        f"{name!r}"
+                    )
+            # A change of category takes one column down and another one up: the two widest, at most.
+            found.append(Step(name, tuple(columns), math.hypot(*sorted(filter(None, moved))[-2:])))
+        return tuple(found)
+
+    def _checked_lengthscale(self, lengthscale: Any) -> Tensor:
+        shape = validate.vector(lengthscale=lengthscale, length=self.features)
+        for column in range(self.features):
+            if not shape[column] > 0:
+                raise ValueError(
+                    f"lengthscale must be > 0, got {float(shape[column])} for {self._name(column)}"
+                )
+        return shape
+
+    def _name(self, column: int) -> str:
+        return f"column {column}" + (f" ({self.names[column]})" if self.names else "")
+
+
+def _checked_names(names: Sequence[str] | None, features: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise ValueError(f"names must be a sequence of {features} names, got the text {names!r}")
+    if len(names) != features:
+        raise ValueError(f"names must have {features} entries, got {len(names)}")
+    return tuple(str(name) for name in names)

@@ -1,0 +1,292 @@
+"""Declared columns of a .csv or .parquet file, as numbers or as texts, or a clear refusal.
+
+Rows are counted as a spreadsheet shows them: the names stand in row 1, the first record in row 2.
+Cell values are never echoed, and neither are the names that a file has: without a line of names they
+would be a record.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private._base.frames import MISSING_REMEDY
+from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.kinds import Number
+
+_FIRST_ROW = 2
+_NUMBERS = "iufb"
+
+
+def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
+    """Read the named columns of a table, in this order; other columns are ignored.
+
+    Args:
+        path: A .csv file (comma-separated, UTF-8, names in its first row) or a .parquet file. Yes/no
+            columns (true and false) count as 1 and 0.
+        columns: Names of the declared features.
+
+    Returns:
+        ``n x d`` float64 tensor, ``n >= 1``, all finite. The digits of a .csv are read exactly.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: If pandas, or pyarrow for .parquet, is not installed.
+        ValueError: If the file is damaged, a column is missing or stands twice, or a cell is empty,
+            not a number or infinite: the message names row and column.
+    """
+    path, wanted = Path(path), list(columns)
+    frame = _numbers(path, wanted)
+    try:
+        return validate.matrix(records=frame[wanted])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
+    """Read the declared features of a table, as the numbers that ``encoding.scaling`` scales.
+
+    Args:
+        path: As in `read_table`. A category is compared letter by letter, so that "01" is not "1"; an
+            empty cell is missing, and nothing else is.
+        encoding: The declared features.
+
+    Returns:
+        ``n x d'`` float64 tensor; its columns are ``encoding.names``.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: As in `read_table`.
+        ValueError: As in `read_table`, or if a value is none of the declared ones.
+    """
+    path = Path(path)
+    numbers = [each.name for each in encoding.features if isinstance(each, Number)]
+    texts = [each.name for each in encoding.features if not isinstance(each, Number)]
+    frame = _numbers(path, numbers) if numbers else None
+    if texts:
+        words = _load(path, texts, texts=True)
+        for name in texts:
+            _refuse_empty_cells(words[name], name, path)
+        frame = words if frame is None else frame.join(words)
+    return encoding.encode(frame, source=str(path), first_row=_FIRST_ROW)
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Read the names of all columns of a table, and nothing else of it.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: If pyarrow is needed for .parquet and is not installed.
+        ValueError: If the file is damaged, or a name is empty, a number, or stands twice: a first row
+            without names would be a record.
+    """
+    path = _existing(Path(path))
+    if path.suffix.lower() == ".parquet":
+        names = _parquet_names(path)
+    else:
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                names = next(csv.reader(file), [])
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+        except csv.Error as error:
+            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
+    if not names:
+        raise ValueError(f"{path} must have names in its first row, but it is empty")
+    for position, name in enumerate(names, start=1):
+        problem = _no_name(name) or ("stands twice" if names.count(name) > 1 else "")
+        if problem:
+            raise ValueError(
+                f"{path} must have names of columns in its first row, but number {position} {problem}"
+            )
+    return names
+
+
+def _no_name(name: str) -> str:
+    if not name.strip():
+        return "is empty"
+    try:
+        float(name)
+    except ValueError:
+        return ""
+    return "is a number"
+
+
+def _numbers(path: Path, wanted: list[str]) -> Any:
+    frame = _load(path, wanted)
+    for name in wanted:
+        _refuse_bad_cells(frame[name], name, path)
+    return frame
+
+
+def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
+    """Read a column as texts, such as the names of records; what looks like a number keeps its zeros.
+
+    Nothing but an empty cell is missing.
+
+    Args:
+        path: As in `read_table`.
+        column: Its name.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: As in `read_table`.
+        ValueError: If the file is damaged, the column is missing or stands twice, or a cell is empty.
+    """
+    path = Path(path)
+    cells = _load(path, [column], texts=True)[column]
+    _refuse_empty_cells(cells, column, path)
+    return [str(cell) for cell in cells]
+
+
+def _existing(path: Path) -> Path:
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ValueError(f"path must end in .csv or .parquet, got {path}")
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a table, but there is no file {path}")
+    return path
+
+
+def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
+    _existing(path)
+    # Among texts nothing but an empty cell is missing: "NA" may be somebody's name.
+    as_texts = {"dtype": str, "keep_default_na": False, "na_values": [""]} if texts else {}
+    try:
+        if path.suffix.lower() == ".csv":
+            frame = _read_csv(path, wanted, **as_texts)
+        else:
+            frame = _read_parquet(path, wanted)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+    if len(frame) == 0:
+        raise ValueError(f"{path} must hold at least one record, but it holds none")
+    return frame
+
+
+def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("tables need pandas: pip install 'botorch-private[frames]'") from error
+    _check_shape(path, wanted)
+    try:
+        return pandas.read_csv(
+            path,
+            encoding="utf-8-sig",
+            usecols=wanted,
+            index_col=False,
+            skip_blank_lines=False,  # so that rows are counted as a spreadsheet does
+            low_memory=False,
+            **options,
+            **_exact_digits(pandas.__version__),
+        )
+    except pandas.errors.ParserError as error:
+        raise ValueError(f"{path} must be a comma-separated table, but it cannot be read") from error
+
+
+def _check_shape(path: Path, wanted: list[str]) -> None:
+    """Refuse rows with more or fewer cells than names: a decimal comma would shift its neighbours."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file)
+        try:
+            names = next(rows, [])
+            _check_names(names, wanted, path)
+            for number, row in enumerate(rows, start=_FIRST_ROW):
+                if len(row) != len(names):
+                    raise ValueError(
+                        f"{path} must have as many cells in each row as there are names in row 1, "
+                        f"{len(names)}, got {len(row)} in row {number}"
+                    )
+        except csv.Error as error:
+            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
+
+
+def _exact_digits(version: str) -> dict[str, Any]:
+    """Option that has every digit count: from pandas 3.1 on it is the default, and deprecated."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def _read_parquet(path: Path, wanted: list[str]) -> Any:
+    _check_names(_parquet_names(path), wanted, path)
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
+        return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _damaged(path) from error
+
+
+def _parquet_names(path: Path) -> list[str]:
+    try:
+        import pandas  # noqa: F401 (said here, before any work)
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError(
+            ".parquet tables need pandas and pyarrow: pip install 'botorch-private[parquet]', or save "
+            "the table as .csv"
+        ) from error
+    try:
+        return parquet.read_schema(path).names
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _damaged(path) from error
+
+
+def _damaged(path: Path) -> ValueError:
+    return ValueError(f"{path} must be a whole .parquet file, but it is damaged or none")
+
+
+def _check_names(found: list[str], wanted: list[str], path: Path) -> None:
+    for name in wanted:
+        if found.count(name) != 1:
+            problem = "it has several" if name in found else "it has none"
+            raise ValueError(
+                f"{path} must have one column {name!r}, by the names in its first row, but {problem}"
+            )
+
+
+def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
+    """Refuse the first cell of a column that is empty, a word, or infinite."""
+    import pandas
+
+    _refuse_empty_cells(cells, name, path)
+    if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
+        # A date or a duration would turn into a count of nanoseconds.
+        texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
+        numbers: Any = pandas.to_numeric(texts, errors="coerce")
+        words = numbers.isna().to_numpy(copy=True)
+        if not words.any():
+            words[:] = True  # numbers of a kind that float64 does not hold
+        raise ValueError(f"{path} must hold numbers, got something else {_place(words, name)}")
+    infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
+    if infinite.any():
+        raise ValueError(
+            f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
+        )
+
+
+def _refuse_empty_cells(cells: Any, name: str, path: Path) -> None:
+    missing = cells.isna().to_numpy()
+    if missing.any():
+        raise ValueError(
+            f"{path} must have no empty cells, got one {_place(missing, name)}; {MISSING_REMEDY}"
+        )
+
+
+def _place(bad: np.ndarray, name: str) -> str:
+    others = int(bad.sum()) - 1
+    more = f" (and {others} more in this column)" if others else ""
+    return (
+        f"in row {int(np.flatnonzero(bad)[0]) + _FIRST_ROW}, column {name!r}{more}; rows are counted as "
+        f"in a spreadsheet, with the names in row 1"
+    )

@@ -1,0 +1,92 @@
+"""The Mechanism protocol: scaled records in, released rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.noise_law import LARGEST_NORM
+
+SEEDED = "the noise came from a seeded generator: whoever knows the seed can subtract it"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One application of a mechanism.
+
+    Args:
+        rows: ``n x r`` float64 released rows, in the order of the records.
+        row_map: Map of any ``... x d`` scaled rows to ``... x r``, where the mechanism is one; None
+            where a released row belongs to its record alone.
+        more: Releases further ``m x d`` scaled records, ``m >= 1``, beside these: by the same
+            projection, with noise of their own. None where that would cost the first records, or the
+            further ones more than the guarantee says.
+    """
+
+    rows: Tensor
+    row_map: Callable[[Tensor], Tensor] | None = None
+    more: Callable[[Tensor], Tensor] | None = None
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """What turns scaled records into released rows.
+
+    Attributes:
+        isotropic: Whether released coordinates have no meaning of their own (they were rotated or
+            projected), so that a kernel on them must have one length-scale.
+
+    Example:
+        >>> isinstance(NoisyProjection(epsilon=3.0), Mechanism)
+        True
+    """
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether a kernel on the released rows must have one length-scale."""
+        ...
+
+    def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
+        """What is promised for ``n`` records of ``d`` features, before any data are seen."""
+        ...
+
+    def noise_variance(self, d: int) -> float:
+        """Variance of the noise along each direction that carries it, in squared units."""
+        ...
+
+    def noise_dim(self, d: int) -> int:
+        """Number of directions that carry noise."""
+        ...
+
+    def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
+        """Release once: ``n x d`` scaled records to ``n x r`` rows, order kept."""
+        ...
+
+    def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Release once and return the rows alone."""
+        ...
+
+
+def plain_numbers(mechanism: Any) -> None:
+    """Turn NumPy scalars among validated settings into Python numbers, which files can hold."""
+    for name, kind in (("epsilon", float), ("delta", float), ("projection_dim", int)):
+        value = getattr(mechanism, name, None)
+        if value is not None:
+            object.__setattr__(mechanism, name, kind(value))
+
+
+def check_scaled(scaled: Tensor, *, minimum_rows: int = 2) -> Tensor:
+    """Refuse scaled records that no guarantee is calibrated for."""
+    table = validate.matrix(scaled=scaled, minimum_rows=minimum_rows)
+    if float(table.norm(dim=1).max()) > LARGEST_NORM:
+        raise ValueError(
+            f"scaled must have rows of norm at most {LARGEST_NORM:g}, got a longer one: "
+            f"map the records through PublicScaling first"
+        )
+    return table

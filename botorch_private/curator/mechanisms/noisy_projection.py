@@ -1,0 +1,175 @@
+"""NoisyProjection: the default mechanism, differentially private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
+from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
+from botorch_private.curator.mechanisms.noise import NOISES, calibrate, on_grid, sample_on_grid
+from botorch_private.curator.mechanisms.projection import isometry, subspace_projection
+from botorch_private.privacy.guarantee import (
+    ONE_RECORD,
+    OUTCOMES_NOT_COVERED,
+    RELEASES_ADD_UP,
+    TRUE_ENTROPY,
+    PrivacyGuarantee,
+)
+from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
+
+_CHUNK_ENTRIES = 2**18
+_Maps = tuple[np.ndarray | None, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class NoisyProjection:
+    """Project at random, round to a public grid, add calibrated noise once per record.
+
+    A change of one record by one unit of distance changes only its own released row, and that row's
+    law by at most ``(epsilon, delta)``. Hardt & Talwar (2010) for l2 Laplace noise, Balle & Wang
+    (2018) for Gaussian noise; the projection is public and independent of the data, and its effect
+    on the sensitivity is exact (`noise_law`, `privacy_curve.subspace_shrinkage`).
+
+    Args:
+        epsilon: Privacy parameter for neighbours at one unit of distance, > 0.
+        delta: Privacy parameter in [0, 1). 0 asks for a pure guarantee; what remains of delta then
+            is the sampler's floating-point error, `noise_law.DELTA_FP`.
+        projection_dim: Width ``r`` of a released row. None: no projection, coordinates keep their
+            meaning. ``r >= d``: a random rotation into ``R^r`` after the noise, which keeps all
+            distances. ``r < d``: a random subspace before the noise.
+        noise: ``"laplace"`` (l2 Laplace: pure, epsilon grows linearly with distance),
+            ``"gaussian"`` (needs ``delta > 0``, epsilon grows faster), or ``"auto"``: the smaller
+            variance per coordinate. With ``projection_dim < d``, l2 Laplace must pay ``sqrt(d/r)``;
+            ``"auto"`` with ``delta = 0`` is refused there rather than paying it in silence.
+
+    Raises:
+        ValueError: If a parameter is outside its range.
+
+    Example:
+        >>> mechanism = NoisyProjection(epsilon=3.0)
+        >>> mechanism.guarantee(n=2004, d=2).holds
+        True
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    projection_dim: int | None = None
+    noise: str = "auto"
+
+    def __post_init__(self) -> None:
+        validate.positive(epsilon=self.epsilon)
+        validate.probability_or_zero(delta=self.delta)
+        if self.projection_dim is not None:
+            validate.count(projection_dim=self.projection_dim)
+        validate.one_of(NOISES, noise=self.noise)
+        plain_numbers(self)
+        if self.noise == "gaussian" and self.delta <= DELTA_FP:
+            raise ValueError(
+                f"delta must be above {DELTA_FP:.0e} for noise='gaussian', got {self.delta!r}"
+            )
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether released coordinates were mixed, so that they have no meaning of their own."""
+        return self.projection_dim is not None
+
+    def law(self, d: int) -> NoiseLaw:
+        """Law of the noise on a record of ``d`` features."""
+        validate.count(d=d)
+        d = int(d)
+        dim = self.noise_dim(d)
+        if dim < d and self.delta <= DELTA_FP and self.noise == "auto":
+            raise ValueError(
+                f"delta must be > 0 for projection_dim={dim} < d={d} (Gaussian noise then uses the "
+                f"average over projections), got {self.delta:g}; or accept noise='laplace', whose "
+                f"noise is sqrt(d/r) = {np.sqrt(d / dim):.3g} times wider than without a projection"
+            )
+        return calibrate(self.noise, self.epsilon, self.delta, dim=dim, features=d)
+
+    def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
+        """What is promised for ``n`` records of ``d`` features, before any data are seen."""
+        validate.count(n=n, minimum=2)
+        n, d = int(n), int(d)
+        law = self.law(d)
+        return PrivacyGuarantee(
+            mechanism="NoisyProjection",
+            epsilon=float(self.epsilon),
+            delta=DELTA_FP if law.kind == "laplace" else float(self.delta),
+            delta_fp=DELTA_FP,
+            holds=True,
+            assumptions=(OUTCOMES_NOT_COVERED, ONE_RECORD, RELEASES_ADD_UP, TRUE_ENTROPY),
+            law=law,
+            records=n,
+            features=d,
+            projection_dim=d if self.projection_dim is None else self.projection_dim,
+        )
+
+    def noise_variance(self, d: int) -> float:
+        """Variance of the noise along each direction that carries it, in squared units.
+
+        For ``r <= d`` that is the variance of each released coordinate. For ``r > d`` the noise
+        lives in the ``d``-dimensional image of the records, and this is its variance along it.
+        """
+        return self.law(d).variance
+
+    def noise_dim(self, d: int) -> int:
+        """Number of directions that carry noise, ``min(r, d)``."""
+        return d if self.projection_dim is None else min(self.projection_dim, d)
+
+    def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
+        """Release once. O(n d r) time; chunks of rows keep the extra memory constant.
+
+        Args:
+            scaled: ``n x d`` scaled records, in a ball (see `PublicScaling`).
+            generator: None: operating-system entropy. A generator makes the release reproducible,
+                which voids its guarantee: for tests and benchmarks.
+
+        Returns:
+            ``n x r`` float64 rows in the order of the records.
+        """
+        table = check_scaled(scaled)
+        entropy = entropy_from(generator)
+        d = table.shape[1]
+        law, maps = self.law(d), self._maps(d, entropy)
+        more: Callable[[Tensor], Tensor] | None = None
+        if law.dim == d or law.kind == "laplace":
+            # Averaged over projections, the Gaussian's cost holds for records that were there before
+            # the projection was: who knows it can choose a record that it stretches most.
+            def release_more(further: Tensor) -> Tensor:
+                return self._release(check_scaled(further, minimum_rows=1), law, maps, entropy)
+
+            more = release_more
+
+        return Drawn(self._release(table, law, maps, entropy), more=more)
+
+    def _release(self, table: Tensor, law: NoiseLaw, maps: _Maps, entropy: Entropy) -> Tensor:
+        n, d = table.shape
+        before, after = maps
+        width = d if self.projection_dim is None else self.projection_dim
+        rows = np.empty((n, width))
+        step = max(1, _CHUNK_ENTRIES // max(d, width))
+        for start in range(0, n, step):
+            exact = table[start : start + step].numpy()
+            steps = on_grid(exact if before is None else exact @ before, law)
+            steps += sample_on_grid(law, len(steps), entropy)
+            noisy = steps * law.grid
+            rows[start : start + step] = noisy if after is None else noisy @ after
+        return torch.from_numpy(rows)
+
+    def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Release once and return the ``n x r`` rows alone; see `draw`."""
+        return self.draw(scaled, generator=generator).rows
+
+    def _maps(self, d: int, entropy: Entropy) -> _Maps:
+        """Linear maps before and after the noise."""
+        if self.projection_dim is None:
+            return None, None
+        if self.projection_dim < d:
+            return subspace_projection(d, self.projection_dim, entropy), None
+        return None, isometry(d, self.projection_dim, entropy)

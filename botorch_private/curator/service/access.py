@@ -1,0 +1,100 @@
+"""Who is asking: bearer tokens, roles, and how often."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from botorch_private.curator.service.limits import RateLimit, group_of
+from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.tokens import Token
+
+_LONGEST_TOKEN = 200
+
+
+class TooOftenError(ServiceError):
+    """Too many requests; there is a time after which to try again."""
+
+    def __init__(self, seconds: float) -> None:
+        self.retry_after = max(1, math.ceil(seconds))
+        super().__init__("too_often", f"too many requests: try again in {self.retry_after} s")
+
+
+class Access:
+    """Checks tokens.
+
+    Args:
+        store: Knows them.
+        rate: Requests a second that one token may make.
+        failures: Requests a minute that one address may make with a wrong token.
+    """
+
+    def __init__(self, store: Store, *, rate: float, failures: float = 20) -> None:
+        self._store = store
+        self._rate = RateLimit(rate, max(rate, 10.0))
+        self._failures = RateLimit(failures / 60, failures)
+
+    def check(self, text: str | None, role: str, address: str) -> Token:
+        """The token of a text.
+
+        Args:
+            text: As it was sent; None: nothing.
+            role: "modeler" or "staff".
+            address: Where the request came from.
+
+        Raises:
+            ServiceError: ``no_token``, ``wrong_role`` or ``too_often``.
+        """
+        token = None
+        if text and len(text) <= _LONGEST_TOKEN:
+            token = self._store.tokens.find(text)
+        if token is None:
+            if seconds := self._failures.wait(group_of(address)):
+                raise TooOftenError(seconds)
+            raise ServiceError("no_token", "a valid token is needed: Authorization: Bearer <token>")
+        if seconds := self._rate.wait(token.id):
+            raise TooOftenError(seconds)
+        if token.role != role:
+            raise ServiceError("wrong_role", f"this is for {role} tokens, got one for {token.role}")
+        return token
+
+
+def address_of(request: Request) -> str:
+    """Where a request came from."""
+    return request.client.host if request.client else ""
+
+
+async def _store(request: Request) -> Store:
+    return request.app.state.store
+
+
+# The header is read by `_bearer`; this has it described where programs look for it.
+_Described = Annotated[
+    object,
+    Depends(
+        HTTPBearer(auto_error=False, description="a token from 'botorch-private curator token new'")
+    ),
+]
+
+
+async def _modeler(request: Request, _: _Described) -> Token:
+    return _bearer(request, "modeler")
+
+
+async def _staff(request: Request, _: _Described) -> Token:
+    return _bearer(request, "staff")
+
+
+def _bearer(request: Request, role: str) -> Token:
+    kind, _, text = request.headers.get("authorization", "").partition(" ")
+    access: Access = request.app.state.access
+    return access.check(text.strip() if kind.lower() == "bearer" else None, role, address_of(request))
+
+
+StoreOf = Annotated[Store, Depends(_store)]
+ModelerToken = Annotated[Token, Depends(_modeler)]
+StaffToken = Annotated[Token, Depends(_staff)]

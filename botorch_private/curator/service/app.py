@@ -1,0 +1,60 @@
+"""The HTTP application of a curator's folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from botorch_private.curator.service import console, errors, modeler_api, staff_api
+from botorch_private.curator.service.access import Access
+from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
+from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.waiting import Waiting
+
+DEFAULT_RATE = 2000.0
+
+
+def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> FastAPI:
+    """Make the application of a folder.
+
+    Args:
+        folder: Where the release lies.
+        store: Its open database; closing it is the caller's.
+        rate: Requests a second that one token may make.
+
+    Raises:
+        ValueError: If ``rate`` is no finite number > 0.
+    """
+    if not (math.isfinite(rate) and rate > 0):
+        raise ValueError(f"rate must be a finite number > 0, got {rate}")
+    waiting = Waiting()
+    store.listen(waiting.changed)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        waiting.close()
+
+    app = FastAPI(
+        title="botorch-private curator",
+        version="1",
+        summary="Ask about released rows by index; get measured numbers.",
+        lifespan=lifespan,
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+    )
+    app.state.folder, app.state.store, app.state.waiting = folder, store, waiting
+    app.state.access = Access(store, rate=rate)
+    errors.install(app)
+    app.include_router(modeler_api.router)
+    app.include_router(staff_api.router)
+    console.install(app)
+    app.add_middleware(BodyLimit)
+    app.add_middleware(errors.Unexpected)
+    app.add_middleware(StrictHeaders)  # the last one is the outermost
+    return app

@@ -1,0 +1,76 @@
+"""The page that shows a typed value large before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from botorch_private.curator.service.console.pages import page
+from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.values import read_value
+from botorch_private.curator.service.query import Query, ServiceError
+from botorch_private.curator.service.staff_api import refuse_implausible
+from botorch_private.curator.service.store import Store
+
+
+def problem_of(read: Callable[[str], Any], text: str) -> str:
+    """Why a text cannot be read; empty if it can."""
+    try:
+        read(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def is_confirmed(store: Store, value: float, form: Mapping[str, str]) -> bool:
+    """Whether a value is plausible, or the box was ticked that says it is right all the same."""
+    try:
+        refuse_implausible(store, value, confirmed=form.get("looked") == "yes")
+    except ServiceError:
+        return False
+    return True
+
+
+def confirm_page(
+    request: Request,
+    session: Session,
+    query: Query,
+    draft: Draft,
+    *,
+    corrects: bool = False,
+    missed: bool = False,
+    failure: str = "",
+) -> Response:
+    """Ask whether a value is right.
+
+    Args:
+        request: What this answers.
+        session: Whose.
+        query: The question.
+        draft: What was typed; it can be read.
+        corrects: Whether there is a value already.
+        missed: Whether the box for an implausible value was not ticked.
+        failure: Why the value could not be stored.
+    """
+    store: Store = request.app.state.store
+    value = read_value(draft.value)
+    place = f"/console/{'measured' if corrects else 'questions'}/{query.id}"
+    return page(
+        request,
+        "confirm.html",
+        session,
+        status=503 if failure else 422 if missed else 200,
+        query=query,
+        identifier=store.identifier(query.row),
+        value=value,
+        reason=draft.reason,
+        corrects=corrects,
+        implausible=not is_confirmed(store, value, {}),
+        missed=missed,
+        failure=failure,
+        action=f"{place}/{'correction' if corrects else 'measurement'}",
+        back=place,
+    )

@@ -1,0 +1,157 @@
+"""Settling an open question: a value, a refusal, or another try."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
+from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
+from botorch_private.curator.service.console.pages import go_to, page
+from botorch_private.curator.service.console.queue import may_enter
+from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.settled import settled_page
+from botorch_private.curator.service.console.values import read_reason, read_value
+from botorch_private.curator.service.forms import Number
+from botorch_private.curator.service.query import OPEN, Query, ServiceError, StorageError
+from botorch_private.curator.service.store import Store
+
+router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
+
+
+@router.get("/{number}")
+async def question(number: Number, request: Request, session: SessionOf) -> Response:
+    """One question, with what was typed for it before."""
+    query = request.app.state.store.query(number)
+    if query.state not in OPEN:
+        return settled_page(request, session, query, session.draft("value", number))
+    draft = session.draft("value", number)
+    problem = "" if draft is None else problem_of(read_value, draft.value)
+    return _question_page(request, session, query, problem)
+
+
+@router.post("/{number}/check")
+async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
+    """Keep a typed value, and have it confirmed if it is one."""
+    request.app.state.store.query(number)  # refuses a question that is none
+    text = form.get("value", "")
+    session.keep("value", number, Draft(text))
+    ending = "" if problem_of(read_value, text) else "/confirm"
+    return go_to(f"/console/questions/{number}{ending}")
+
+
+@router.get("/{number}/confirm")
+async def confirm(number: Number, request: Request, session: SessionOf) -> Response:
+    """Show a typed value large, beside whose it is."""
+    query = request.app.state.store.query(number)
+    draft = session.draft("value", number)
+    if query.state not in OPEN:
+        return settled_page(request, session, query, draft)
+    if draft is None or problem_of(read_value, draft.value):
+        return go_to(f"/console/questions/{number}")
+    return confirm_page(request, session, query, draft)
+
+
+@router.post("/{number}/measurement")
+async def measure(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
+    """Store a confirmed value. The same one again changes nothing."""
+    store: Store = request.app.state.store
+    store.query(number)
+    draft = Draft(form.get("value", ""))
+    session.keep("value", number, draft)
+    if problem_of(read_value, draft.value):
+        return go_to(f"/console/questions/{number}")
+    value = read_value(draft.value)
+    if not is_confirmed(store, value, form):
+        return confirm_page(request, session, store.query(number), draft, missed=True)
+    try:
+        await asyncio.wrap_future(store.measure(number, value, session.token))
+    except StorageError as error:
+        return confirm_page(request, session, store.query(number), draft, failure=storage_words(error))
+    except ServiceError as error:
+        if error.code not in ("measured", "withdrawn"):
+            raise
+        return settled_page(request, session, store.query(number), draft)
+    session.drop("value", number)
+    return go_to(f"/console?done={number}")
+
+
+@router.get("/{number}/refusal")
+async def refusal(number: Number, request: Request, session: SessionOf) -> Response:
+    """The form for a reason why a record will not be measured."""
+    query = request.app.state.store.query(number)
+    if query.state not in OPEN:
+        return settled_page(request, session, query, None)
+    draft = session.draft("refusal", number)
+    problem = "" if draft is None else problem_of(read_reason, draft.reason)
+    return _refusal_page(request, session, query, problem)
+
+
+@router.post("/{number}/refusal")
+async def refuse(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
+    """Store that a record will not be measured, and why."""
+    store: Store = request.app.state.store
+    store.query(number)
+    session.keep("refusal", number, Draft(reason=form.get("reason", "")))
+    if problem_of(read_reason, form.get("reason", "")):
+        return go_to(f"/console/questions/{number}/refusal")
+    reason = read_reason(form["reason"])
+    try:
+        await asyncio.wrap_future(store.withdraw(number, reason, session.token))
+    except StorageError as error:
+        query = store.query(number)
+        return _refusal_page(request, session, query, "", failure=storage_words(error))
+    except ServiceError as error:
+        if error.code != "measured":
+            raise
+        return settled_page(request, session, store.query(number), None)
+    session.drop("refusal", number)
+    return go_to(f"/console?done={number}")
+
+
+@router.post("/{number}/retry")
+async def retry(number: Number, request: Request, session: SessionOf, _: FormOf) -> Response:
+    """Let the program try again. If somebody else said so meanwhile, it does already."""
+    store: Store = request.app.state.store
+    try:
+        await asyncio.wrap_future(store.retry(number, session.token))
+    except ServiceError as error:
+        query = store.query(number)
+        if error.code != "not_failed":
+            raise
+        if query.state not in OPEN:
+            return settled_page(request, session, query, None)
+    return go_to(f"/console?done={number}")
+
+
+def _question_page(request: Request, session: Session, query: Query, problem: str) -> Response:
+    store: Store = request.app.state.store
+    return page(
+        request,
+        "question.html",
+        session,
+        query=query,
+        identifier=store.identifier(query.row),
+        draft=session.draft("value", query.id),
+        problem=problem,
+        enters=may_enter(store, query),
+    )
+
+
+def _refusal_page(
+    request: Request, session: Session, query: Query, problem: str, failure: str = ""
+) -> Response:
+    draft = session.draft("refusal", query.id)
+    return page(
+        request,
+        "refusal.html",
+        session,
+        status=503 if failure else 200,
+        query=query,
+        identifier=request.app.state.store.identifier(query.row),
+        reason="" if draft is None else draft.reason,
+        problem=problem,
+        failure=failure,
+    )

@@ -1,0 +1,143 @@
+"""Who may open a page of the console, and that its forms come from its own pages."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from botorch_private.curator.service.console.pages import ConsoleError, go_to, message_page
+from botorch_private.curator.service.console.sessions import Session, Sessions
+from botorch_private.curator.service.errors import STATUS, public_message
+from botorch_private.curator.service.query import ServiceError, StorageError
+
+COOKIE = "console_session"
+_MOST_FIELDS = 10
+_FOREIGN = ConsoleError(
+    403,
+    "This form was not sent by the console",
+    "Nothing was stored. Open the console again and send the form from there.",
+)
+_NO_FORM = ConsoleError(
+    400,
+    "This form cannot be read",
+    "Nothing was stored. Open the console again and send the form from there.",
+)
+_NOTHING = ConsoleError(404, "There is nothing at this address", "Go on from the queue.")
+
+
+class LoggedOutError(Exception):
+    """Nobody is logged in, or not any more."""
+
+
+def sessions_of(request: Request) -> Sessions:
+    """The sessions of the server that got a request."""
+    return request.app.state.sessions
+
+
+def found_session(request: Request) -> Session | None:
+    """The session that a request belongs to, if any."""
+    return sessions_of(request).find(request.cookies.get(COOKIE))
+
+
+async def _session(request: Request) -> Session:
+    session = found_session(request)
+    if session is None:
+        raise LoggedOutError
+    return session
+
+
+SessionOf = Annotated[Session, Depends(_session)]
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form that was not sent from another origin.
+
+    Raises:
+        ConsoleError: If it was, or is no form.
+    """
+    if not _is_own(request.headers.get("origin"), request.headers.get("host")):
+        raise _FOREIGN
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise _FOREIGN
+    if not _is_form(request.headers.get("content-type", "")):
+        raise _NO_FORM
+    fields = await request.form(max_fields=_MOST_FIELDS, max_files=0)
+    return {name: value for name, value in fields.items() if isinstance(value, str)}
+
+
+def _is_own(origin: str | None, host: str | None) -> bool:
+    if origin is None:
+        return True
+    try:
+        # The scheme is left out: a proxy that has the certificate may speak plain HTTP to this server.
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
+def _is_form(content_type: str) -> bool:
+    """Whether it is what browsers send for the console's forms: no parts, in UTF-8."""
+    kind, *settings = (each.strip().lower() for each in content_type.split(";"))
+    return kind == "application/x-www-form-urlencoded" and all(
+        each in ("", "charset=utf-8", 'charset="utf-8"') for each in settings
+    )
+
+
+async def _checked_form(request: Request, session: SessionOf) -> dict[str, str]:
+    form = await read_form(request)
+    sent = form.get("csrf", "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(sent, session.csrf.encode()):
+        raise _FOREIGN
+    return form
+
+
+FormOf = Annotated[dict[str, str], Depends(_checked_form)]
+
+
+class ConsoleRoute(APIRoute):
+    """A route whose errors are pages, not JSON."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Wrap the handler of the route."""
+        handle = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except LoggedOutError:
+                was_in = COOKIE in request.cookies or request.method == "POST"
+                return go_to(f"/console/login{'?ended=1' if was_in else ''}")
+            except ConsoleError as error:
+                return message_page(request, found_session(request), error)
+            except StorageError as error:
+                problem = ConsoleError(503, "Nothing was stored", storage_words(error))
+                return message_page(request, found_session(request), problem)
+            except ServiceError as error:
+                text = f"{error.message[:1].upper()}{error.message[1:]}."
+                problem = ConsoleError(STATUS[error.code], "This cannot be done", text)
+                return message_page(request, found_session(request), problem)
+            except RequestValidationError:
+                return message_page(request, found_session(request), _NOTHING)
+            except HTTPException as error:
+                if error.status_code != 404:
+                    raise
+                return message_page(request, found_session(request), _NOTHING)
+
+        return answered
+
+
+def storage_words(error: StorageError) -> str:
+    """What staff can do when the disk refuses."""
+    message = public_message(error)
+    return (
+        f"{message[:1].upper()}{message[1:]}. Have somebody make room on it or repair it, "
+        f"then send the form again."
+    )

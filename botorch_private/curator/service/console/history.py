@@ -1,0 +1,52 @@
+"""What happened to a question, in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from botorch_private.curator.service.console.shown import number
+from botorch_private.curator.service.query import Query
+from botorch_private.curator.service.store import Store
+
+_WORDS = {
+    "asked": "asked",
+    "begun": "the program began",
+    "failed": "the program failed",
+    "retried": "another try was asked for",
+    "measured": "value stored",
+    "corrected": "value corrected",
+    "withdrawn": "will not be measured",
+}
+
+
+class Happened(NamedTuple):
+    """One thing that happened.
+
+    Args:
+        time: When, UTC, ISO 8601.
+        who: Name of whoever did it.
+        what: In words.
+        before: The value that a correction replaced; None: none.
+        reason: As it was given; may be empty.
+    """
+
+    time: str
+    who: str
+    what: str
+    before: str | None
+    reason: str
+
+
+def history(store: Store, query: Query) -> list[Happened]:
+    """All that happened to a question, in order."""
+    names = {token.id: token.name for token in store.tokens.all()}
+    happened = []
+    for event in store.events(query.id):
+        before, reason, kind = None, event["detail"] or "", str(event["kind"])
+        if kind == "corrected":
+            old, _, reason = reason.partition(": ")
+            before = number(float(old))
+        who = names.get(event["token"], "the program")
+        what = _WORDS.get(kind, kind)
+        happened.append(Happened(event["time"], who, what, before, reason))
+    return happened

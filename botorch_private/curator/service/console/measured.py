@@ -1,0 +1,144 @@
+"""Measured values, newest first, their history, and corrections."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
+from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
+from botorch_private.curator.service.console.history import history
+from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
+from botorch_private.curator.service.console.queue import pages_of
+from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.values import read_reason, read_value
+from botorch_private.curator.service.forms import Number
+from botorch_private.curator.service.query import MEASURED, WITHDRAWN, Query, ServiceError, StorageError
+from botorch_private.curator.service.store import Store
+
+router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
+_REVISED = ConsoleError(
+    409,
+    "Somebody else corrected this value meanwhile",
+    "Nothing of yours was stored. Look at it under Measured, where what you typed is kept.",
+)
+_TOLD = ConsoleError(
+    409,
+    "It is too late for a correction",
+    "The modeler has read this answer, with its noise. A corrected answer would carry the same noise, "
+    "so the two together would tell more than was promised. What is stored stays; nothing was changed.",
+)
+
+
+@router.get("")
+async def measured(request: Request, session: SessionOf) -> Response:
+    """Settled questions: values, and what will not be measured."""
+    store: Store = request.app.state.store
+    found = store.queries(states=(MEASURED,))
+    found.sort(key=lambda query: (query.settled or "", query.id), reverse=True)
+    shown = pages_of(found, request.query_params.get("page", ""))
+    refused = store.queries(states=(WITHDRAWN,))[::-1]
+    return page(
+        request,
+        "measured.html",
+        session,
+        items=[(each, store.identifier(each.row)) for each in shown["items"]],
+        refused=[(each, store.identifier(each.row)) for each in refused],
+        pages=shown,
+    )
+
+
+@router.get("/{number}")
+async def value(number: Number, request: Request, session: SessionOf, done: str = "") -> Response:
+    """One value with its history, and the form that corrects it."""
+    query = _measured(request, number)
+    return _value_page(request, session, query, stored=bool(done))
+
+
+@router.post("/{number}/check")
+async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
+    """Keep a typed correction, and have it confirmed if it is one."""
+    query = _measured(request, number)
+    draft = Draft(form.get("value", ""), form.get("reason", ""))
+    session.keep("correction", number, draft)
+    ending = "" if any(_problems(query, draft)) else "/confirm"
+    return go_to(f"/console/measured/{number}{ending}")
+
+
+@router.get("/{number}/confirm")
+async def confirm(number: Number, request: Request, session: SessionOf) -> Response:
+    """Show a correction large, beside what it replaces."""
+    query = _measured(request, number)
+    draft = session.draft("correction", number)
+    if draft is None or any(_problems(query, draft)):
+        return go_to(f"/console/measured/{number}")
+    return confirm_page(request, session, query, draft, corrects=True)
+
+
+@router.post("/{number}/correction")
+async def correct(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
+    """Store a confirmed correction. The same one again changes nothing."""
+    store: Store = request.app.state.store
+    query = _measured(request, number)
+    draft = Draft(form.get("value", ""), form.get("reason", ""))
+    if problem_of(read_value, draft.value) or problem_of(read_reason, draft.reason):
+        session.keep("correction", number, draft)
+        return go_to(f"/console/measured/{number}")
+    new = read_value(draft.value)
+    if new != query.outcome and form.get("revision") != str(query.revision):
+        session.keep("correction", number, draft)
+        raise _REVISED
+    if not is_confirmed(store, new, form):
+        return confirm_page(request, session, query, draft, corrects=True, missed=True)
+    try:
+        reason = read_reason(draft.reason)
+        await asyncio.wrap_future(
+            store.correct(number, new, reason, session.token, revision=query.revision)
+        )
+    except StorageError as error:
+        text = storage_words(error)
+        return confirm_page(request, session, query, draft, corrects=True, failure=text)
+    except ServiceError as error:
+        if error.code == "told":
+            raise _TOLD from None
+        if error.code == "revised":
+            session.keep("correction", number, draft)
+            raise _REVISED from None
+        raise
+    session.drop("correction", number)
+    return go_to(f"/console/measured/{number}?done=1")
+
+
+def _measured(request: Request, number: int) -> Query:
+    query: Query = request.app.state.store.query(number)
+    if query.state != MEASURED:
+        raise ConsoleError(409, f"Question {number} has no value", "There is nothing to correct.")
+    return query
+
+
+def _problems(query: Query, draft: Draft) -> tuple[str, str]:
+    """What is wrong with the value and with the reason of a correction."""
+    wrong = problem_of(read_value, draft.value)
+    if not wrong and read_value(draft.value) == query.outcome:
+        wrong = "This is the value that is stored already."
+    return wrong, problem_of(read_reason, draft.reason)
+
+
+def _value_page(request: Request, session: Session, query: Query, *, stored: bool) -> Response:
+    store: Store = request.app.state.store
+    draft = session.draft("correction", query.id)
+    problems = ("", "") if draft is None else _problems(query, draft)
+    return page(
+        request,
+        "value.html",
+        session,
+        query=query,
+        identifier=store.identifier(query.row),
+        draft=draft or Draft(),
+        problems=problems,
+        stored=stored,
+        history=history(store, query),
+        too_late=store.facts.outcome_range is not None and query.told,
+    )

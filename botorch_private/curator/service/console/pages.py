@@ -1,0 +1,133 @@
+"""Pages of the console: templates filled in, and headers that forbid what they do not need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import Response
+
+from botorch_private.curator.service.console import shown
+from botorch_private.curator.service.console.sessions import Session
+from botorch_private.curator.service.query import OPEN
+
+_HERE = Path(__file__).parent
+HEADERS = {
+    # No script runs, whatever ends up in a page.
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    # With "no-referrer" browsers would hide the origin of forms, which `guard` checks.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_templates = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.globals.update(when=shown.when, ago=shown.ago, number=shown.number, with_unit=shown.with_unit)
+
+
+class ConsoleError(Exception):
+    """A request that ends with a page that says why.
+
+    Args:
+        status: Of the answer.
+        title: In a few words.
+        message: What to do.
+    """
+
+    def __init__(self, status: int, title: str, message: str) -> None:
+        super().__init__(title)
+        self.status, self.title, self.message = status, title, message
+
+
+def page(
+    request: Request,
+    template: str,
+    session: Session | None,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """Fill in a template.
+
+    Args:
+        request: What it answers.
+        template: Name of the file.
+        session: Of whoever reads it; None: nobody is logged in, so nothing of the folder is shown.
+        status: Of the answer.
+        headers: Beside the usual ones.
+        **more: What else the template needs.
+    """
+    store = request.app.state.store
+    known = {}
+    if session is not None:
+        known = {
+            "facts": store.facts,
+            "unit": store.facts.outcome_unit,
+            "now": store.clock(),
+            "waiting": len(store.queries(states=OPEN)),
+            "by_program": ":" in store.facts.objective,
+        }
+    text = _templates.get_template(template).render(session=session, **known, **more)
+    return HTMLResponse(text, status, headers={**HEADERS, **(headers or {})})
+
+
+def message_page(request: Request, session: Session | None, error: ConsoleError) -> Response:
+    """A page that says what went wrong."""
+    return page(
+        request,
+        "message.html",
+        session,
+        status=error.status,
+        title=error.title,
+        message=error.message,
+    )
+
+
+_TITLES = {
+    400: "This form cannot be read",
+    403: "This is not allowed",
+    404: "There is nothing at this address",
+    413: "This form is too large",
+    500: "The server met an error",
+    503: "The server cannot read its disk",
+}
+
+
+def refusal_page(
+    request: Request, status: int, message: str, headers: Mapping[str, str] | None
+) -> Response:
+    """A page for what failed before or beside the console; it reads nothing of the folder."""
+    return page(
+        request,
+        "message.html",
+        None,
+        status=status,
+        headers=dict(headers or {}),
+        title=_TITLES.get(status, "This cannot be done"),
+        message=f"{message[:1].upper()}{message[1:]}.",
+    )
+
+
+def go_to(path: str) -> Response:
+    """Have the browser get another page, so that reloading it sends nothing twice."""
+    return RedirectResponse(path, 303, headers=HEADERS)
+
+
+def style_sheet() -> Response:
+    """The one style sheet."""
+    return Response(
+        (_HERE / "console.css").read_text(encoding="utf-8"), media_type="text/css", headers=HEADERS
+    )

@@ -1,0 +1,90 @@
+"""The curator's folder: where things lie, and that one server at a time uses it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from botorch_private.curator.service.store import Store
+
+FOLDER_MODE = 0o700
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Paths of a curator's folder.
+
+    Args:
+        path: The folder, which nobody but its owner can enter.
+    """
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        """Questions, answers, tokens, and which record is behind which row."""
+        return self.path / "curator.db"
+
+    @property
+    def release(self) -> Path:
+        """What the modeler gets."""
+        return self.path / "release.safetensors"
+
+    @property
+    def ledger(self) -> Path:
+        """What was spent."""
+        return self.path / "ledger.json"
+
+    @property
+    def records(self) -> Path:
+        """Raw features of the records, ``n x d``, where a function measures; no file otherwise."""
+        return self.path / "records.npy"
+
+    @property
+    def objective_output(self) -> Path:
+        """What the objective prints; for the curator's eyes only."""
+        return self.path / "objective.log"
+
+    def open(self) -> Store:
+        """Open the database.
+
+        Raises:
+            ValueError: If this is no curator's folder, or a damaged one.
+        """
+        if not self.database.is_file() or not self.release.is_file():
+            raise ValueError(
+                f"folder must be one that 'botorch-private curator init' made, but {self.path} is none"
+            )
+        try:
+            return Store(self.database)
+        except ValueError as error:
+            raise ValueError(f"{self.database} cannot be used: {error}") from error
+
+    def lock(self) -> FileLock:
+        """Keep other servers out, until the lock is released or the process ends.
+
+        Raises:
+            ValueError: If another one is in.
+        """
+        lock = FileLock(self.path / "server.lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise ValueError(
+                f"folder must be used by one server at a time, but another one serves {self.path}"
+            ) from None
+        return lock
+
+    def refuse_strangers(self) -> None:
+        """Refuse a folder that others than its owner can enter.
+
+        Raises:
+            ValueError: If they can.
+        """
+        if os.name == "posix" and self.path.stat().st_mode & 0o077:
+            raise ValueError(
+                f"folder must be closed to others, since records lie in it: chmod 700 {self.path}"
+            )

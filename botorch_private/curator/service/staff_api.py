@@ -1,0 +1,108 @@
+"""What staff may do: see which records are asked for, and enter what was measured."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from botorch_private.curator.service.access import StaffToken, StoreOf
+from botorch_private.curator.service.forms import (
+    ERRORS,
+    After,
+    CorrectionBody,
+    Limit,
+    MeasurementBody,
+    Number,
+    StaffQueriesBody,
+    StaffQueryBody,
+    WithdrawalBody,
+)
+from botorch_private.curator.service.query import Query as Question
+from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.store import Store
+
+router = APIRouter(prefix="/v1/staff", tags=["staff"], responses=ERRORS)
+
+
+@router.get("/queries", response_model=StaffQueriesBody)
+async def queries(
+    _: StaffToken,
+    store: StoreOf,
+    state: Annotated[
+        str | None, Query(pattern="^(pending|measuring|failed|measured|withdrawn)$")
+    ] = None,
+    after: After = 0,
+    limit: Limit = 1000,
+) -> JSONResponse:
+    """Queries with the identifiers of their records."""
+    found = store.queries(states=() if state is None else (state,), after=after, limit=limit)
+    return JSONResponse({"queries": [_shown(store, each) for each in found]})
+
+
+@router.put("/queries/{number}/measurement", response_model=StaffQueryBody)
+async def measure(
+    number: Number, body: MeasurementBody, token: StaffToken, store: StoreOf
+) -> JSONResponse:
+    """Store a measured value. The same one again changes nothing; another one is a conflict."""
+    refuse_implausible(store, body.value, confirmed=body.confirm)
+    query = await asyncio.wrap_future(store.measure(number, body.value, token.id))
+    return JSONResponse(_shown(store, query))
+
+
+@router.put("/queries/{number}/correction", response_model=StaffQueryBody)
+async def correct(
+    number: Number, body: CorrectionBody, token: StaffToken, store: StoreOf
+) -> JSONResponse:
+    """Replace a value that was entered wrongly, and say why."""
+    refuse_implausible(store, body.value, confirmed=body.confirm)
+    query = await asyncio.wrap_future(
+        store.correct(number, body.value, body.reason, token.id, revision=body.revision)
+    )
+    return JSONResponse(_shown(store, query))
+
+
+@router.put("/queries/{number}/withdrawal", response_model=StaffQueryBody)
+async def withdraw(
+    number: Number, body: WithdrawalBody, token: StaffToken, store: StoreOf
+) -> JSONResponse:
+    """Say that a record will not be measured. Its measurement returns to the budget."""
+    query = await asyncio.wrap_future(store.withdraw(number, body.reason, token.id))
+    return JSONResponse(_shown(store, query))
+
+
+@router.post("/queries/{number}/retry", response_model=StaffQueryBody)
+async def retry(number: Number, token: StaffToken, store: StoreOf) -> JSONResponse:
+    """Let a program that failed try again."""
+    return JSONResponse(_shown(store, await asyncio.wrap_future(store.retry(number, token.id))))
+
+
+def refuse_implausible(store: Store, value: float, *, confirmed: bool) -> None:
+    """Refuse a value outside the plausible range that nobody confirmed.
+
+    Raises:
+        ServiceError: ``implausible``.
+    """
+    plausible = store.facts.plausible
+    if plausible is None or confirmed or plausible[0] <= value <= plausible[1]:
+        return
+    raise ServiceError(
+        "implausible",
+        f"the value is outside the plausible range {plausible[0]:g} ... {plausible[1]:g}: look again, "
+        f"and confirm it if it is right",
+    )
+
+
+def _shown(store: Store, query: Question) -> dict[str, Any]:
+    return {
+        "id": query.id,
+        "identifier": store.identifier(query.row),
+        "state": query.state,
+        "value": query.outcome,
+        "revision": query.revision,
+        "reason": query.reason,
+        "asked": query.asked,
+        "settled": query.settled,
+    }

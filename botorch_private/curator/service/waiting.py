@@ -1,0 +1,61 @@
+"""Waiting: requests that stay open until a query is settled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+
+from botorch_private.curator.service.query import PENDING, Query
+
+
+class Waiting:
+    """Wakes requests when a query that they wait for is settled; works in one event loop."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: dict[int, set[asyncio.Future[None]]] = defaultdict(set)
+        self._closed = False
+
+    def changed(self, query: Query) -> None:
+        """Tell of a change, from any thread.
+
+        An answer that came early would tell a modeler that a program has begun or failed.
+        """
+        if query.public_state == PENDING:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake, query.id)
+
+    async def wait(self, number: int, seconds: float, look: Callable[[], Query]) -> None:
+        """Return when the query is settled, the time is over, or the server stops.
+
+        Args:
+            number: Of the query.
+            seconds: At most.
+            look: Reads the query again, since it may have been settled before anybody listened.
+        """
+        self._loop = asyncio.get_running_loop()
+        if self._closed:
+            return
+        future = self._loop.create_future()
+        self._waiting[number].add(future)
+        try:
+            if look().public_state != PENDING:
+                return
+            await asyncio.wait([future], timeout=seconds)
+        finally:
+            self._waiting[number].discard(future)
+            if not self._waiting[number]:
+                del self._waiting[number]
+
+    def close(self) -> None:
+        """Let all requests go."""
+        self._closed = True
+        for number in list(self._waiting):
+            self._wake(number)
+
+    def _wake(self, number: int) -> None:
+        for future in self._waiting.get(number, ()):
+            if not future.done():
+                future.set_result(None)

@@ -1,0 +1,146 @@
+"""Writer: one thread that writes to SQLite, and lets requests that come together share a commit."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from botorch_private.curator.service.query import StorageError
+
+T = TypeVar("T")
+Submitted = tuple[Callable[[sqlite3.Connection], Any], Future]
+_TOGETHER = 256
+_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON")
+_log = logging.getLogger(__name__)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the database: WAL, every commit on the disk before it is told.
+
+    Raises:
+        ValueError: If it is none, or cannot be written.
+    """
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+    connection.row_factory = sqlite3.Row
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("BEGIN IMMEDIATE")  # a folder that cannot be written is found out now
+        connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        connection.close()
+        raise ValueError(f"it is no curator's database, or cannot be written: {error}") from error
+    return connection
+
+
+class Writer:
+    """Runs operations one after another, each whole or not at all, and commits groups of them.
+
+    A future has its result when the operation is on the disk, not before. The cost of waiting for the
+    disk is shared by all operations that came in while the last group was written.
+
+    Args:
+        path: The database.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = connect(path)
+        self._queue: queue.SimpleQueue[Submitted | None] = queue.SimpleQueue()
+        self._closed = False
+        self._closing = threading.Lock()  # what is submitted comes before the end, or is refused
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have an operation run inside a transaction."""
+        future: Future[T] = Future()
+        with self._closing:
+            if not self._closed:
+                self._queue.put((operation, future))
+                return future
+        future.set_exception(StorageError("nothing was stored, since the server stops"))
+        return future
+
+    def close(self) -> None:
+        """Finish what was submitted, and stop."""
+        with self._closing:
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        while True:
+            first = self._queue.get()
+            if first is None:
+                return
+            group, last = [first], False
+            while len(group) < _TOGETHER:
+                try:
+                    following = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    last = True
+                    break
+                group.append(following)
+            # From here on nobody can cancel: what is on the disk is told.
+            group = [each for each in group if each[1].set_running_or_notify_cancel()]
+            self._commit(group)
+            if last:
+                return
+
+    def _commit(self, group: list[Submitted]) -> None:
+        """Run a group in one transaction; an operation that fails is undone alone."""
+        settled: list[tuple[Future, Any, BaseException | None]] = []
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for operation, future in group:
+                self._connection.execute("SAVEPOINT operation")
+                try:
+                    settled.append((future, operation(self._connection), None))
+                except sqlite3.IntegrityError as error:
+                    self._undo(settled, future, error)
+                except sqlite3.DatabaseError:
+                    raise  # the storage itself: no operation of the group can be trusted
+                except Exception as error:
+                    self._undo(settled, future, error)
+                self._connection.execute("RELEASE operation")
+            self._connection.execute("COMMIT")
+        except Exception as error:
+            _log.error("nothing was stored: %s", type(error).__name__)
+            self._start_again()
+            failure = StorageError("nothing was stored, since the curator's disk refused it")
+            settled = [(future, None, failure) for _, future in group]
+        for future, result, error in settled:
+            try:
+                if error is None:
+                    future.set_result(result)
+                else:
+                    future.set_exception(error)
+            except Exception as problem:  # whoever waits for another one must still be told
+                _log.error("a result could not be told: %s", type(problem).__name__)
+
+    def _undo(
+        self, settled: list[tuple[Future, Any, BaseException | None]], future: Future, error: Exception
+    ) -> None:
+        self._connection.execute("ROLLBACK TO operation")
+        settled.append((future, None, error))
+
+    def _start_again(self) -> None:
+        """Leave the transaction, by another connection where this one cannot."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            with contextlib.suppress(sqlite3.Error, ValueError):
+                self._connection.close()
+                self._connection = connect(self._path)

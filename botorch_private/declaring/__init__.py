@@ -1,1 +1,0 @@
-"""The command `botorch-private ranges`: help with declaring features, never from the table."""

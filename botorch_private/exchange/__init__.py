@@ -1,0 +1,1 @@
+"""What crosses between the two parties: a release, and observations."""

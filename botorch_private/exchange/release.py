@@ -1,0 +1,182 @@
+"""Release: the only object that crosses from the curator to the modeler, and its file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private._base.whole_file import write_whole
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.rounding import round_up
+
+FORMAT = "botorch-private release"
+FORMAT_VERSION = 1
+_LEAST_SHARE = 0.01
+_SETTINGS = ("isotropic", "noise_dim", "noise_variance")
+_GUARANTEES = ("guarantee", "outcome_guarantee")
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Released rows with public metadata: nothing else of the table.
+
+    Args:
+        candidates: ``n x r`` float64 released rows, in a random order that only the curator knows.
+        guarantee: What is promised about them.
+        noise_variance: Variance of the noise along each direction that carries it, in squared
+            units; public, and the modeler's kernel uses it. One number; a `DenoisedRelease` has one
+            for each column.
+        noise_dim: Number of directions that carry noise.
+        isotropic: Whether a kernel on the rows must have one length-scale, because they were
+            rotated or projected.
+        outcome_guarantee: What is promised about the answers to come; None where outcomes are answered
+            as they are.
+
+    Example:
+        >>> release = Curator(records, scaling, NoisyProjection(1.0), outcomes).release
+        >>> release.save("table.safetensors")
+        >>> Release.load("table.safetensors").candidates.shape == release.candidates.shape
+        True
+    """
+
+    candidates: Tensor
+    guarantee: PrivacyGuarantee
+    noise_variance: float | tuple[float, ...]
+    noise_dim: int
+    isotropic: bool
+    outcome_guarantee: PrivacyGuarantee | None = None
+
+    def __post_init__(self) -> None:
+        rows = validate.matrix(candidates=self.candidates, minimum_rows=2)
+        validate.non_negative(noise_variance=self.noise_variance)
+        validate.count(noise_dim=self.noise_dim)
+        # Whatever came, a mechanism's NumPy numbers among it: what a file can hold.
+        plain = {"candidates": rows, "noise_variance": float(self.noise_variance)}  # type: ignore[arg-type]
+        plain |= {"noise_dim": int(self.noise_dim), "isotropic": bool(self.isotropic)}
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
+        return _digest(self.candidates, self._settings())
+
+    @cached_property
+    def spread(self) -> float:
+        """Root mean square distance of the true inputs from their mean, judged from the noisy rows."""
+        noisy = float((self.candidates - self.candidates.mean(dim=0)).square().sum(dim=1).mean())
+        if noisy == 0:
+            return 1.0
+        assert not isinstance(self.noise_variance, tuple)
+        # Where noise drowns the inputs the difference is unreliable: a share of the total is kept.
+        return math.sqrt(max(noisy - self.noise_dim * self.noise_variance, _LEAST_SHARE * noisy))
+
+    @property
+    def outcome_variance(self) -> float:
+        """Variance of the noise on an answer, in squared units of the outcome; 0 without such noise.
+
+        Public: a model of the answers should know it (`make_model` does).
+        """
+        promise = self.outcome_guarantee
+        if promise is None:
+            return 0.0
+        one = promise.parts[0] if promise.parts else promise
+        assert one.law is not None
+        assert one.outcome_range is not None
+        low, high = one.outcome_range
+        return one.law.variance * (high - low) ** 2
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a safetensors file: the rows, the public settings, and a digest of both.
+
+        The file appears whole or not at all. No pickle is involved.
+        """
+        settings = self._settings()
+        metadata = {
+            "format": FORMAT,
+            "format_version": str(FORMAT_VERSION),
+            "settings": settings,
+            "sha256": _digest(self.candidates, settings),
+        }
+        content = save({"candidates": self.candidates.contiguous()}, metadata=metadata)
+        write_whole(Path(path), content)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """Read a file written by `save`.
+
+        The digest catches damage, not forgery: send the file over a channel that you trust.
+
+        Raises:
+            ValueError: If the file is no release, is truncated or altered, or comes from a newer
+                version.
+            FileNotFoundError: If there is no such file.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
+        try:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                if metadata.get("format") != FORMAT:
+                    raise ValueError(f"path must be a file written by Release.save, but {path} is not")
+                _refuse_other_version(metadata, path)
+                # safetensors maps the file: without a copy, rows would change along with it.
+                candidates = file.get_tensor("candidates").clone()
+        except SafetensorError as error:
+            raise ValueError(
+                f"path must be a whole release file, but {path} is truncated or damaged: {error}"
+            ) from error
+        settings = metadata.get("settings", "")
+        if _digest(candidates, settings) != metadata.get("sha256"):
+            raise ValueError(
+                f"path must be an unaltered release file, but {path} was changed after saving"
+            )
+        values = json.loads(settings)
+        for name in _GUARANTEES:
+            if values.get(name) is not None:
+                values[name] = PrivacyGuarantee.from_json(values[name])
+        return cls(candidates=candidates, **values)
+
+    def __repr__(self) -> str:
+        n, r = self.candidates.shape
+        g = self.guarantee
+        return (
+            f"{type(self).__name__}(n={n}, projection_dim={r}, epsilon={round_up(g.epsilon)}, "
+            f"delta={round_up(g.delta, 2)}, "
+            f"holds={g.holds})"
+        )
+
+    def _settings(self) -> str:
+        values = {name: getattr(self, name) for name in _SETTINGS}
+        for name in _GUARANTEES:
+            promise = getattr(self, name)
+            values[name] = None if promise is None else promise.to_json()
+        return json.dumps(values, sort_keys=True)
+
+
+def _refuse_other_version(metadata: dict[str, str], path: Path) -> None:
+    version = metadata.get("format_version", "")
+    if version != str(FORMAT_VERSION):
+        raise ValueError(
+            f"path must be a release of format version {FORMAT_VERSION}, but {path} has version "
+            f"{version!r}: if that is newer, upgrade botorch-private"
+        )
+
+
+def _digest(candidates: Tensor, settings: str) -> str:
+    digest = hashlib.sha256(f"{FORMAT_VERSION} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
+    digest.update(settings.encode())
+    digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()

@@ -1,0 +1,277 @@
+"""DiscreteUCB: GP-UCB over the rows of a fixed candidate set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
+from botorch.acquisition.analytic import AnalyticAcquisitionFunction
+from botorch.acquisition.objective import PosteriorTransform
+from botorch.models.model import Model
+from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private.modeler.acquisition.hallucinate import hallucinate
+from botorch_private.modeler.acquisition.schedule import ucb_beta
+from botorch_private.modeler.acquisition.ties import best_index
+from botorch_private.modeler.models.exactness import why_not_exact
+from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
+from botorch_private.modeler.models.posterior import DiscretePosterior
+
+_CHUNK = 2048
+_LEAST_VARIANCE = 1e-12  # as BoTorch's analytic acquisition functions
+
+
+class DiscreteUCB(AnalyticAcquisitionFunction):
+    """Upper confidence bound ``mean + sqrt(beta_t) * std`` over a fixed candidate set.
+
+    Kharkovskii et al. (2020), Algorithm 2, with `ucb_beta` of the round and of the number of
+    candidates. Equal to BoTorch's ``UpperConfidenceBound`` at the same beta, with beta in float64.
+
+    It works with ``optimize_acqf_discrete(acqf, q, choices=candidates)``. `select` is the direct
+    way: it returns row indices, which floating-point copies of a row cannot confuse.
+
+    Pending rows (``X_pending``, set by the optimizer for ``q > 1`` or by the user) are hallucinated:
+    the model is conditioned on its own posterior mean there, so that the mean stays and the
+    deviation shrinks (GP-BUCB, Desautels et al. 2014).
+
+    Speed: `select` and `scores` use a `DiscretePosterior`, which is built here for any exact
+    single-output GP, and costs O(n t (r + t)). Pass one instead of a model to keep it from round to
+    round: O(n (r + t)) each. Models that it does not do (several outputs, ensembles, other
+    likelihoods, a ``posterior_transform``) are scored in chunks by their own ``posterior``.
+
+    Repeats: nothing is excluded unless `select` is told so with ``exclude``. The acquisition
+    function does not know what was asked, and with a noisy objective a repeat can be right; a
+    `Curator`, however, answers a repeat from memory, so `Modeler` always excludes what it asked.
+
+    Args:
+        model: A `DiscretePosterior`, any single-outcome BoTorch model with a posterior, or a
+            multi-output one with a ``posterior_transform``.
+        candidates: ``n x d`` inputs, of the model's dtype and on its device: raw records for a model
+            with a `PrivateProjectionTransform`, released rows for a model without. None: those of the
+            `DiscretePosterior`.
+        t: Round, counted from 1: the modeler's own rounds, not the warm-up points.
+        failure_probability: The paper's ``delta'``, in (0, 1).
+        beta: Overrides the schedule by a number >= 0; `beta_scale` then does nothing.
+        beta_scale: Factor of the schedule, > 0. 1 is the theory, which explores much; Srinivas et al.
+            (2010), section 6, took 1/5 in their experiments. Below 1 the regret bounds do not hold.
+        posterior_transform: As in BoTorch.
+        maximize: False: look for small outcomes.
+        chunk_size: Candidates scored at once by a model without a `DiscretePosterior`.
+        max_memory: Bytes that a `DiscretePosterior` built here may keep; 1 GiB by default.
+        X_pending: As for `set_X_pending`.
+
+    Raises:
+        ValueError: If an argument is out of range, `candidates` are not finite, or they are not those
+            of the `DiscretePosterior`.
+
+    Example:
+        >>> acqf = DiscreteUCB(model, candidates=release.candidates, t=1)
+        >>> index = acqf.select(q=1, exclude=asked)
+    """
+
+    _built: DiscretePosterior | None
+
+    def __init__(
+        self,
+        model: Model,
+        candidates: Tensor | None,
+        t: int,
+        failure_probability: float = 0.025,
+        *,
+        beta: float | None = None,
+        beta_scale: float = 1.0,
+        posterior_transform: PosteriorTransform | None = None,
+        maximize: bool = True,
+        chunk_size: int = _CHUNK,
+        max_memory: int = DEFAULT_MEMORY,
+        X_pending: Tensor | None = None,
+    ) -> None:
+        candidates = _checked(candidates, model)
+        validate.count(chunk_size=chunk_size, max_memory=max_memory)
+        validate.positive(beta_scale=beta_scale)
+        if beta is None:
+            beta = beta_scale * ucb_beta(t, len(candidates), failure_probability)
+        else:
+            validate.non_negative(beta=beta)
+        super().__init__(model=model, posterior_transform=posterior_transform)
+        self.candidates = candidates
+        self.beta = float(beta)
+        self.maximize = maximize
+        self.chunk_size = chunk_size
+        self.max_memory = max_memory
+        self._unconditioned = model
+        object.__setattr__(self, "_built", None)  # beside the modules: not part of the state
+        self.set_X_pending(X_pending)
+
+    @t_batch_mode_transform(expected_q=1)
+    @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
+    def forward(self, X: Tensor) -> Tensor:
+        """Score points.
+
+        Args:
+            X: ``batch_shape x 1 x d`` points, of the candidates' dtype.
+
+        Returns:
+            ``batch_shape`` scores.
+        """
+        if X.dtype != self.candidates.dtype:
+            # BoTorch would cast the whole model to the dtype of X, for good.
+            raise ValueError(f"X must be {self.candidates.dtype} like the candidates, got {X.dtype}")
+        mean, std = self._mean_and_sigma(X)
+        assert std is not None  # it is None only where it was not asked for
+        score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
+        return score.squeeze(-1)
+
+    def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802
+        """Condition on the posterior mean at pending points, or on nothing.
+
+        Args:
+            X_pending: ``m x d`` points that were asked and not yet answered, in the place of earlier
+                ones; None: forget those. They are copied, without their gradients.
+
+        Warns:
+            BotorchWarning: If they require gradients, which they do not get.
+        """
+        model: Any = self._unconditioned
+        if X_pending is not None and len(X_pending) > 0:
+            with torch.no_grad():
+                model = hallucinate(self._fast(once=False) or model, X_pending.detach())
+        AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
+        self.model = model
+
+    def scores(self) -> Tensor:
+        """Scores of all candidates, ``n`` numbers, without gradients.
+
+        Raises:
+            ValueError: If the model gives a score that is not finite.
+        """
+        return self._scores(self._conditioned(once=True))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the fast posterior, which is large and is built again."""
+        return {**vars(self), "_built": None}
+
+    def _fast(self, *, once: bool) -> DiscretePosterior | None:
+        """Posterior of the candidates without pending points, where there is a fast one.
+
+        Args:
+            once: Nothing will be added to it, so that keeping V would only cost time.
+        """
+        model = self._unconditioned
+        if self.posterior_transform is not None:
+            return None
+        if isinstance(model, DiscretePosterior):
+            return model
+        if why_not_exact(model):
+            return None
+        if self._built is None or (self._built.max_memory == NOTHING_KEPT and not once):
+            memory = NOTHING_KEPT if once else self.max_memory
+            built = DiscretePosterior(model, self.candidates, max_memory=memory)
+            object.__setattr__(self, "_built", built)
+        return self._built
+
+    def _conditioned(self, *, once: bool) -> DiscretePosterior | None:
+        """The same given the pending points."""
+        if self.model is self._unconditioned:
+            return self._fast(once=once)
+        return self.model if isinstance(self.model, DiscretePosterior) else None
+
+    def _scores(self, posterior: DiscretePosterior | None) -> Tensor:
+        """Scores by a fast posterior, or in chunks by the model itself; a fresh vector."""
+        if posterior is None:
+            with torch.no_grad():
+                chunks = self.candidates.unsqueeze(-2).split(self.chunk_size)
+                scores = torch.cat([self(chunk) for chunk in chunks])
+        else:
+            mean, variance = posterior.moments()
+            deviation = variance.clamp_min_(_LEAST_VARIANCE).sqrt_()
+            scores = (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
+        if not all(map(math.isfinite, map(float, scores.aminmax()))):
+            bad = ~torch.isfinite(scores)
+            raise ValueError(
+                f"model must give finite scores, got {int(bad.sum())} of {len(scores)} that are not "
+                f"(first: candidate {int(bad.nonzero()[0])}): check its data and hyperparameters"
+            )
+        return scores
+
+    def select(
+        self,
+        q: int = 1,
+        exclude: Iterable[int] | Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Choose candidates by index.
+
+        Args:
+            q: How many different candidates. After the first, each is chosen as if the earlier ones
+                had been answered with their posterior mean (GP-BUCB).
+            exclude: Row indices that must not be chosen, such as those asked before.
+            generator: Breaks ties at random. None: the lowest index wins, and a tie is reported by
+                a `TiedScoresWarning`.
+
+        Returns:
+            ``q`` different row indices, int64.
+
+        Raises:
+            ValueError: If fewer than ``q`` candidates are left, an index is out of range, or the
+                model gives a score that is not finite.
+        """
+        validate.count(q=q)
+        n = len(self.candidates)
+        if exclude is not None and (not isinstance(exclude, Iterable) or _is_scalar(exclude)):
+            raise ValueError(f"exclude must be a collection of row indices, got {exclude!r}")
+        closed = {
+            index if type(index) is int and 0 <= index < n else validate.index(n, exclude=index)
+            for index in (() if exclude is None else exclude)
+        }
+        if n - len(closed) < q:
+            raise ValueError(f"q must be at most the {n - len(closed)} candidates left, got {q}")
+        pending, posterior = self.X_pending, self._conditioned(once=q == 1)
+        chosen: list[int] = []
+        try:
+            while True:
+                scores = self._scores(posterior)
+                resolution = 0.0 if posterior is None else posterior.resolution_of_moments
+                chosen.append(best_index(scores, [*closed, *chosen], generator, resolution))
+                if len(chosen) == q:
+                    return torch.tensor(chosen)
+                if posterior is not None and len(chosen) == 1:
+                    posterior = posterior.hallucinate(chosen)
+                elif posterior is not None:
+                    posterior.assume(chosen[-1:])
+                else:
+                    batch = self.candidates[chosen]
+                    self.set_X_pending(batch if pending is None else torch.cat([pending, batch]))
+        finally:
+            if posterior is None and q > 1:
+                self.set_X_pending(pending)
+
+
+def _checked(candidates: Tensor | None, model: Model) -> Tensor:
+    """Candidates that fit the model."""
+    if isinstance(model, DiscretePosterior):
+        known = model.candidates
+        if candidates is None or candidates is known:
+            return known  # checked before
+        if not isinstance(candidates, Tensor) or not torch.equal(candidates, known):
+            raise ValueError("candidates must be those of the DiscretePosterior: pass None to take them")
+        return known
+    candidates = validate.points(candidates=candidates)
+    for name, parameter in model.named_parameters():
+        # BoTorch would cast the whole model to the dtype of the candidates, for good.
+        if parameter.dtype != candidates.dtype:
+            raise ValueError(
+                f"candidates must have the dtype of the model, got {candidates.dtype} for a model "
+                f"whose {name} is {parameter.dtype}"
+            )
+    return candidates
+
+
+def _is_scalar(value: Any) -> bool:
+    return getattr(value, "ndim", 1) == 0

@@ -1,0 +1,32 @@
+"""The schedule of GP-UCB's exploration weight."""
+
+from __future__ import annotations
+
+import math
+
+from botorch_private._base import validate
+
+
+def ucb_beta(t: int, n: int, failure_probability: float = 0.025) -> float:
+    """Weight ``beta_t`` of the posterior variance in round ``t``.
+
+    ``beta_t = 2 log(n t^2 pi^2 / (6 failure_probability))`` (Kharkovskii et al. 2020, Algorithm 2,
+    line 3; Srinivas et al. 2010, Theorem 1). It enters as ``mean + sqrt(beta_t) * std``, and it
+    grows with ``t``: the confidence bounds hold in all rounds at once.
+
+    Args:
+        t: Round, counted from 1.
+        n: Number of candidates.
+        failure_probability: The paper's ``delta'``, in (0, 1); its experiments use
+            ``delta_ucb / 2 = 0.025``.
+
+    Returns:
+        ``beta_t >= 0``, computed in float64.
+
+    Example:
+        >>> round(ucb_beta(t=1, n=2004), 2)
+        23.58
+    """
+    validate.count(t=t, n=n)
+    validate.probability(failure_probability=failure_probability)
+    return 2 * (math.log(n) + 2 * math.log(t) + math.log(math.pi**2 / (6 * failure_probability)))

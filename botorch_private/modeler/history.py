@@ -1,0 +1,95 @@
+"""History: what was asked and answered, and the regret where the optimum is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private.exchange.observation import Observation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class History:
+    """Observations in the order of the rounds.
+
+    Args:
+        observations: Pairs of row index and value.
+
+    Example:
+        >>> history = History([(4, 0.5), (7, 1.5)])
+        >>> history.simple_regret(optimum=2.0).tolist()
+        [1.5, 0.5]
+    """
+
+    def __init__(self, observations: Iterable[tuple[int, float]] = ()) -> None:
+        self._observations: list[Observation] = []
+        for index, value in observations:
+            validate.count(minimum=0, index=index)
+            self._observations.append(Observation(int(index), validate.number(value=value)))
+
+    @property
+    def indices(self) -> list[int]:
+        """Asked rows, one a round."""
+        return [observation.index for observation in self._observations]
+
+    @property
+    def values(self) -> Tensor:
+        """Outcomes, one a round, float64."""
+        return torch.tensor(
+            [observation.value for observation in self._observations], dtype=torch.float64
+        )
+
+    @property
+    def best(self) -> Observation:
+        """Observation with the largest value; the earliest of equal ones."""
+        if not self._observations:
+            raise ValueError("history must hold at least one observation to have a best one")
+        return max(self._observations, key=lambda observation: observation.value)
+
+    def simple_regret(self, optimum: float) -> Tensor:
+        """Gap between the optimum and the best value so far, one number a round (``S_t``)."""
+        return validate.number(optimum=optimum) - self.values.cummax(dim=0).values
+
+    def cumulative_regret(self, optimum: float) -> Tensor:
+        """Sum of the gaps between the optimum and each value so far (``R_t``)."""
+        return (validate.number(optimum=optimum) - self.values).cumsum(dim=0)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a round: ``round`` (from 1), ``index``, ``value``, ``best`` so far.
+
+        Raises:
+            ImportError: If pandas is not installed (extra ``frames``).
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install 'botorch-private[frames]'") from error
+        return pd.DataFrame(
+            {
+                "round": range(1, len(self) + 1),
+                "index": self.indices,
+                "value": self.values.numpy(),
+                "best": self.values.cummax(dim=0).values.numpy(),
+            }
+        )
+
+    def __len__(self) -> int:
+        return len(self._observations)
+
+    def __iter__(self) -> Iterator[Observation]:
+        return iter(self._observations)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, History) and self._observations == other._observations
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        best = f", best={self.best.value:.6g} at row {self.best.index}" if self._observations else ""
+        return f"History(rounds={len(self)}{best})"

@@ -1,0 +1,1 @@
+"""A curator on another machine."""

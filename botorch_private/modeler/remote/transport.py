@@ -1,0 +1,296 @@
+"""Requests to a curator's server: what is tried again, what is refused, and where a token may go."""
+
+from __future__ import annotations
+
+import logging
+import random
+import ssl
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from botorch_private._base import validate
+from botorch_private.modeler.remote.address import certificates, check_token, checked_url
+
+if TYPE_CHECKING:
+    import httpx2
+
+_LATER = (408, 425, 429, 502, 503, 504, *range(520, 525))
+_INTERNAL_TRIES = 10  # of a request that is not waiting: the last pause is half a minute
+_SHORTEST, _LONGEST = 0.2, 30.0  # seconds between two tries
+_LONGEST_ADVICE = 3600.0
+_log = logging.getLogger(__name__)
+
+
+class RemoteError(RuntimeError):
+    """A curator's server cannot be used, or refuses a request.
+
+    Args:
+        code: A word for programs, such as "budget_spent", "no_token", "wrong_role" or "unreachable".
+        message: A sentence for people.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code, self.message = code, message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Transport:
+    """Sends requests with a token, until they are answered.
+
+    Connections that fail, silence, and statuses by which servers and proxies say that they are busy or
+    stopping are tried again, later and later. So is an internal error of the server, a limited number
+    of times unless the request is one that waits. Whatever else the server refuses is refused for good.
+
+    Args:
+        url: Address of the server.
+        token: Who asks. It goes into the header of requests to this address, and nowhere else.
+        timeout: Seconds in which the server must answer, beyond those that it was asked to wait.
+        insecure: Send the token without TLS, or to a server that was not verified.
+        verify: True: certificates of the usual authorities; a file with certificates; an SSLContext;
+            False: none (needs ``insecure``).
+        session: An ``httpx2.Client`` to use instead of a new one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float,
+        insecure: bool,
+        verify: bool | str | Path | ssl.SSLContext,
+        session: httpx2.Client | None,
+    ) -> None:
+        validate.positive(timeout=timeout)
+        self.url, loopback = checked_url(url, insecure=insecure)
+        check_token(token)
+        if session is not None and verify is not True:
+            raise ValueError("verify must be left out beside a session, which has its own")
+        if verify is False and not insecure:
+            raise ValueError(
+                "verify must not be False: anybody on the way could pose as the curator and take the "
+                "token; give the file with the curator's certificate, or say insecure=True"
+            )
+        self._library = _httpx()
+        self._sign = _bearer(token)
+        self._timeout = timeout
+        self._owned = session is None
+        # A proxy from the environment has no business between this machine and itself.
+        self._session = session or self._library.Client(
+            verify=certificates(verify), trust_env=not loopback
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._owned:
+            self._session.close()
+
+    def get(self, path: str, *, wait: float = 0.0, patience: float | None = None, **params: Any) -> Any:
+        """Read JSON; the server may take ``wait`` seconds for it. ``patience``: as in `_persist`."""
+        if wait:
+            params["wait"] = f"{wait:.3f}"
+        return self._json(
+            lambda: self._send("GET", path, wait, params=params), path, patience, waits=wait > 0
+        )
+
+    def post(self, path: str, body: dict[str, Any], *, key: str) -> Any:
+        """Send JSON and read JSON. A request that is sent twice counts once, by its ``key``."""
+        headers = {"Idempotency-Key": key}
+        return self._json(lambda: self._send("POST", path, json=body, headers=headers), path, None)
+
+    def download(self, path: str, target: BinaryIO, *, etag: str | None) -> bool:
+        """Write what is at a path to a file; False if it still has this ETag, which writes nothing."""
+
+        def once() -> httpx2.Response:
+            with self._session.stream(
+                "GET",
+                self.url + path,
+                headers={} if etag is None else {"If-None-Match": f'"{etag}"'},
+                auth=self._sign,
+                timeout=self._timeout,
+                follow_redirects=False,
+            ) as response:
+                if response.status_code == 200:
+                    target.seek(0)
+                    target.truncate()
+                    for part in response.iter_bytes():
+                        target.write(part)
+                else:
+                    response.read()
+                return response
+
+        response = self._persist(once, None)
+        if response.status_code not in (200, 304):
+            self._refuse(response, path)
+        return response.status_code == 200
+
+    def __repr__(self) -> str:
+        return f"Transport({self.url!r})"
+
+    def _send(self, method: str, path: str, wait: float = 0.0, **more: Any) -> httpx2.Response:
+        # A token must not follow a redirect to somewhere else.
+        return self._session.request(
+            method,
+            self.url + path,
+            auth=self._sign,
+            timeout=self._timeout + wait,
+            follow_redirects=False,
+            **more,
+        )
+
+    def _json(
+        self,
+        once: Callable[[], httpx2.Response],
+        path: str,
+        patience: float | None,
+        *,
+        waits: bool = False,
+    ) -> Any:
+        response = self._persist(once, patience, waits=waits)
+        if response.status_code not in (200, 201):
+            self._refuse(response, path)
+        found = _read_json(response)
+        if not isinstance(found, dict):
+            raise self._no_curator(f"does not answer {path} with JSON")
+        return found
+
+    def _persist(
+        self, once: Callable[[], httpx2.Response], patience: float | None, *, waits: bool = False
+    ) -> httpx2.Response:
+        """Try until there is an answer; with ``patience``, for so many seconds.
+
+        An internal error is an answer in the end, but not of a request that ``waits``.
+        """
+        end = None if patience is None else time.monotonic() + patience
+        tries = internal = 0
+        while True:
+            advice, final = 0.0, None
+            try:
+                response = once()
+            except self._library.RequestError as error:
+                problem = f"{type(error).__name__}: {error}"
+                internal = 0
+            else:
+                internal = internal + 1 if _is_internal(response) else 0
+                final = response if internal else None
+                if not _may_pass(response) or (internal == _INTERNAL_TRIES and not waits):
+                    if tries > 1 and final is None:
+                        _log.warning("the curator at %s answers again", self.url)
+                    return response
+                problem = f"status {response.status_code}"
+                advice = _retry_after(response.headers.get("retry-after"))
+            pause = max(
+                advice, random.uniform(0.5, 1.0) * min(_LONGEST, _SHORTEST * 2.0 ** min(tries, 20))
+            )
+            if end is not None and (time.monotonic() + pause > end or "CERTIFICATE_VERIFY" in problem):
+                if final is not None:
+                    return final
+                raise self._unreachable(problem)
+            tries += 1
+            if tries == 2:
+                _log.warning(
+                    "the curator at %s does not answer (%s): trying until it does", self.url, problem
+                )
+            time.sleep(pause)
+
+    def _unreachable(self, problem: str) -> RemoteError:
+        remedy = "is it running, and is the address right?"
+        if "CERTIFICATE_VERIFY" in problem:
+            remedy = (
+                "if the curator made its own certificate, give the file with it (verify=, --ca-file)"
+            )
+        return RemoteError(
+            "unreachable",
+            f"url must be the address of a curator's server, but {self.url} cannot be reached "
+            f"({problem}): {remedy}",
+        )
+
+    def _no_curator(self, found: str) -> RemoteError:
+        return RemoteError(
+            "no_curator", f"url must be the address of a curator's server, but {self.url} {found}"
+        )
+
+    def _refuse(self, response: httpx2.Response, path: str) -> NoReturn:
+        error = _own_error(response)
+        if error is None:
+            raise self._no_curator(f"answers {path} with status {response.status_code}")
+        code, message = str(error["code"]), str(error.get("message", ""))
+        if code == "no_token":
+            message = (
+                "token must be one that the curator made for a modeler and that is still valid, but the "
+                "curator does not accept it: it may be mistyped, expired or revoked; ask for a new one"
+            )
+        elif code == "wrong_role":
+            message = (
+                "token must be one for a modeler, got one for staff: it can see which record is behind "
+                "a row, so do not keep it here, and ask the curator for one with --role modeler"
+            )
+        raise RemoteError(code, message)
+
+
+def _httpx() -> Any:
+    try:
+        import httpx2
+    except ImportError as error:
+        raise ImportError(
+            "a curator elsewhere needs httpx2: pip install 'botorch-private[client]'"
+        ) from error
+    return httpx2
+
+
+def _bearer(token: str) -> Callable[[httpx2.Request], httpx2.Request]:
+    # In a closure the token is no attribute of anything, so that nothing prints or pickles it.
+    def sign(request: httpx2.Request) -> httpx2.Request:
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+    return sign
+
+
+def _read_json(response: httpx2.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError:
+        return None
+
+
+def _own_error(response: httpx2.Response) -> dict[str, Any] | None:
+    """What a curator's server says of a refusal; None if it comes from something else."""
+    found = _read_json(response)
+    error = found.get("error") if isinstance(found, dict) else None
+    if not isinstance(error, dict) or error.get("code") in (None, "http"):
+        return None
+    return error
+
+
+def _is_internal(response: httpx2.Response) -> bool:
+    if response.status_code != 500:
+        return False
+    error = _own_error(response)
+    return error is not None and error["code"] == "internal"
+
+
+def _may_pass(response: httpx2.Response) -> bool:
+    # A server that is told to stop ends open requests with a 500 that is none of its own errors.
+    if response.status_code == 500:
+        return _own_error(response) is None or _is_internal(response)
+    return response.status_code in _LATER
+
+
+def _retry_after(text: str | None) -> float:
+    """Seconds that a server asks for, as a number or as a date."""
+    if text is None:
+        return 0.0
+    try:
+        seconds = (
+            float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
+        )
+    except (ValueError, TypeError):
+        return 0.0
+    return min(max(seconds, 0.0), _LONGEST_ADVICE)

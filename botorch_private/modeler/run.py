@@ -1,0 +1,123 @@
+"""run: ask, measure and tell, for a given number of rounds."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+from tqdm import tqdm
+
+from botorch_private._base import validate
+from botorch_private.exchange.observation import Observation, WithdrawnError
+from botorch_private.modeler.history import History
+from botorch_private.modeler.keep_open import OpenCurator, keep_open, rows_left
+from botorch_private.modeler.modeler import Modeler
+
+_QUIET_SECONDS = 2.0
+
+
+class Oracle(Protocol):
+    """What answers a row index: a `Curator`, a `RemoteCurator`, or anything with their interface."""
+
+    @property
+    def queries_left(self) -> int | None:
+        """How many more records may be measured; None: no limit."""
+        ...
+
+    def query(self, index: int) -> Observation:
+        """Measure the record behind a released row."""
+        ...
+
+
+def run(
+    curator: Oracle,
+    modeler: Modeler,
+    rounds: int,
+    *,
+    pending: int | None = None,
+    progress: bool = True,
+) -> History:
+    """Ask, measure and tell, ``rounds`` times.
+
+    Rows that the curator withdraws are skipped and do not count.
+
+    Args:
+        curator: Answers row indices.
+        modeler: Chooses them; it may have a history already, and keeps it if interrupted.
+        rounds: Number of measurements.
+        pending: None: one question after another. A number: so many are open at a time, answers may come
+            in any order, and corrected values replace earlier ones; this takes a `RemoteCurator`.
+        progress: Whether to show a progress bar (only where the run takes more than two seconds).
+
+    Returns:
+        The modeler's whole history.
+
+    Raises:
+        ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
+            is measured then. Also if the curator withdraws so many rows that none is left.
+
+    Example:
+        >>> history = run(curator, Modeler(curator.release), rounds=6)
+        >>> len(history)
+        6
+    """
+    _check(curator, modeler, rounds, pending)
+    disable = not (progress and _somebody_watches())
+    before = len(modeler.history)
+    with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
+
+        def show() -> None:
+            done = len(modeler.history) - before
+            if done > bar.n:
+                last = modeler.history.values[-1]
+                bar.set_postfix(best=f"{modeler.best.value:.4g}", last=f"{last:.4g}", refresh=False)
+                bar.update(done - bar.n)
+
+        if pending is not None:
+            assert isinstance(curator, OpenCurator)
+            keep_open(curator, modeler, rounds, pending=pending, changed=show, waiting=bar.refresh)
+            return modeler.history
+        while len(modeler.history) < before + rounds:
+            rows_left(modeler)
+            index = modeler.ask()
+            try:
+                modeler.tell(index, curator.query(index).value)
+            except WithdrawnError:
+                modeler.skip(index)
+            show()
+    return modeler.history
+
+
+def _check(curator: Oracle, modeler: Modeler, rounds: int, pending: int | None) -> None:
+    validate.count(rounds=rounds)
+    if not isinstance(modeler, Modeler):
+        raise TypeError(
+            f"modeler must be a Modeler, got {type(modeler).__name__}: run(curator, modeler, rounds)"
+        )
+    release = getattr(curator, "release", modeler.release)
+    if release is not modeler.release and release.identity != modeler.release.identity:
+        raise ValueError("modeler must work on the curator's current release, got another one")
+    unmeasured = len(modeler.release.candidates) - len(modeler.history) - len(modeler.skipped)
+    if rounds > unmeasured:
+        raise ValueError(f"rounds must be at most the {unmeasured} rows not measured yet, got {rounds}")
+    if pending is not None:
+        validate.count(pending=pending)
+        if not isinstance(curator, OpenCurator):
+            raise TypeError(
+                f"curator must take questions without answering at once for pending={pending}, as a "
+                f"RemoteCurator does, got {type(curator).__name__}: leave pending out"
+            )
+        return
+    left = curator.queries_left
+    waiting = curator.pending if isinstance(curator, OpenCurator) else []
+    paid = sum(row in waiting for row in modeler.pending)
+    if left is not None and rounds > left + paid:
+        raise ValueError(
+            f"rounds must be at most the curator's {left} queries left"
+            f"{f' and {paid} that are open' if paid else ''}, got {rounds}"
+        )
+
+
+def _somebody_watches() -> bool:
+    """Whether the output is a terminal or a notebook, rather than a file."""
+    return "ipykernel" in sys.modules or sys.stderr.isatty()

@@ -1,1 +1,0 @@
-"""The modeler's side as a command: `botorch-private optimize`."""

@@ -1,0 +1,1 @@
+"""What a release promises, in numbers and in words; both sides know it."""

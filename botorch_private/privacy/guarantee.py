@@ -1,0 +1,248 @@
+"""PrivacyGuarantee: what a release promises, as an object that says so in words."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from botorch_private._base import validate
+from botorch_private.privacy.composition import composed_epsilon
+from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.steps import Step
+from botorch_private.privacy.words import BUDGET, sentences
+
+FEATURES_ADJACENCY = (
+    "two tables are neighbours when they differ in the features of one record, by at most D units "
+    "of distance; the number of records, the outcomes and all other records are the same"
+)
+OUTCOME_ADJACENCY = (
+    "two tables are neighbours when they differ in the outcome of one record, by any amount within "
+    "the declared range; the number of records, all features and all other outcomes are the same"
+)
+SHARED_ADJACENCY = (
+    "two tables are neighbours when they differ in one record, in its features by at most D units of "
+    "distance; the outcomes of all records may differ, by any amount; the number of records and all "
+    "other features are the same"
+)
+RECORD_ADJACENCY = (
+    "two tables are neighbours when they differ in one record: in its features by at most D units of "
+    "distance, and in its outcome by any amount within the declared range; the number of records and "
+    "all other records are the same"
+)
+OUTCOMES_NOT_COVERED = (
+    "outcomes are answered as they are: what an outcome itself says about its record is not covered"
+)
+OUTCOMES_NOISED = "outcomes are answered with noise of their own, whose guarantee adds to this one"
+OWN_OUTCOME = (
+    "the outcome of a record is a matter of that record alone, and is answered with the same noise "
+    "however often it is asked for: answers about different records do not add up"
+)
+OUTCOME_MISSING = "whether an outcome can be measured at all, and how long that takes, is not covered"
+SHARED_OUTCOMES = (
+    "outcomes may depend on other records as well, so that all answers add up, as many as may be given"
+)
+ONE_RECORD = (
+    "one record is protected at a time: a person who appears in several records is protected less"
+)
+TRUE_ENTROPY = "the operating system's random numbers are taken to be uniform and independent"
+RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
+
+
+@dataclass(frozen=True)
+class PrivacyGuarantee:
+    """What the modeler can learn about one record, computed from public parameters alone.
+
+    Args:
+        mechanism: Name of the mechanism.
+        epsilon: Epsilon for neighbours at one unit of distance, > 0; infinite where there is none.
+        delta: Delta in [0, 1), `delta_fp` included.
+        holds: Whether the promise is a theorem for this release.
+        reasons: Why it does not hold; empty where it does.
+        delta_fp: Part of `delta` that is due to the sampler's floating-point arithmetic.
+        assumptions: What the promise rests on and what it leaves out, in sentences.
+        law: Law of the noise on a record; None where no such noise is added.
+        records: Number of records, ``n``; public.
+        features: Features of a record, ``d``.
+        projection_dim: Width of a released row, ``r``.
+        unit: What one unit of distance is, per feature, in raw units; None in scaled space.
+        names: Names of the features; None: "feature 0" and so on.
+        radius: Radius of the ball that scaled records lie in; None if not known.
+        seeded: Whether the noise came from a reproducible generator (which voids the guarantee).
+        parts: For a composition, the guarantees that were added up.
+        outcome_range: For noise on outcomes, the declared range that they were clipped to, in raw
+            units; None where features are released. One unit of `law` is the width of the range.
+        steps: How far a change of a yes/no or a category moves a record, where such were declared. A
+            category has a column, with a unit, for each of its values, and a change moves two of them.
+
+    Example:
+        >>> guarantee = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
+        >>> guarantee.at(2.0) < 2.001
+        True
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    holds: bool
+    reasons: tuple[str, ...] = ()
+    delta_fp: float = 0.0
+    assumptions: tuple[str, ...] = ()
+    law: NoiseLaw | None = None
+    records: int | None = None
+    features: int | None = None
+    projection_dim: int | None = None
+    unit: tuple[float, ...] | None = None
+    names: tuple[str, ...] | None = None
+    radius: float | None = None
+    seeded: bool = False
+    parts: tuple[PrivacyGuarantee, ...] = ()
+    outcome_range: tuple[float, float] | None = None
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _is_number(self.epsilon) or not self.epsilon > 0:
+            raise ValueError(f"epsilon must be a number > 0 or infinite, got {self.epsilon!r}")
+        validate.probability_or_zero(delta=self.delta, delta_fp=self.delta_fp)
+        if not isinstance(self.holds, bool):
+            raise ValueError(f"holds must be True or False, got {self.holds!r}")
+        if self.holds and self.reasons:
+            raise ValueError("holds must be False where there are reasons why not")
+        if self.outcome_range is not None:
+            low, high = self.outcome_range
+            validate.finite(outcome_range_low=low, outcome_range_high=high)
+            if not low < high:
+                raise ValueError(f"outcome_range must be two rising numbers, got {low:g} and {high:g}")
+
+    @classmethod
+    def budget(cls, epsilon: float, delta: float = 0.0) -> PrivacyGuarantee:
+        """Largest total that may be spent on a record, for `Curator` and `Ledger`.
+
+        Args:
+            epsilon: At one unit of distance, > 0.
+            delta: In [0, 1). 0 admits pure releases alone; their samplers' floating-point error is
+                allowed for.
+        """
+        validate.positive(epsilon=epsilon)
+        validate.probability_or_zero(delta=delta)
+        return cls(mechanism=BUDGET, epsilon=float(epsilon), delta=float(delta), holds=True)
+
+    @property
+    def adjacency(self) -> str:
+        """Which two tables cannot be told apart, in words."""
+        if not self.covers_outcomes:
+            return FEATURES_ADJACENCY
+        if SHARED_OUTCOMES in self.assumptions:
+            return SHARED_ADJACENCY
+        return RECORD_ADJACENCY if self.covers_features else OUTCOME_ADJACENCY
+
+    @property
+    def covers_features(self) -> bool:
+        """Whether it is about released features."""
+        return any(part.outcome_range is None for part in self.parts or (self,))
+
+    @property
+    def covers_outcomes(self) -> bool:
+        """Whether it is about answered outcomes."""
+        return any(part.outcome_range is not None for part in self.parts or (self,))
+
+    def at(self, distance: float) -> float:
+        """Epsilon for neighbours at `distance` units, at the same delta.
+
+        For l2 Laplace noise it is linear in the distance, up to the rounding to the grid; for
+        Gaussian noise it grows faster. Infinite where nothing is promised beyond one unit. Where
+        outcomes are covered, the outcome may be any other at the same time, also at distance 0.
+
+        Args:
+            distance: Distance of the features in units of scaled space, >= 0.
+        """
+        validate.non_negative(distance=distance)
+        return total_epsilon(self.parts or (self,), distance, self.delta)
+
+    def location_radius(self, probability: float = 0.95) -> float:
+        """Units within which the released row alone locates a record.
+
+        The radius that holds the noise with this probability, in released space: the released row
+        lies that close to its record (for a projection into fewer dimensions, to the record's
+        projection). It is no bound on an attacker: who knows more than the row, such as the range of
+        the records, locates better. 0 where there is no noise, since an attacker can then find
+        records exactly. For a composition it is the smallest radius among its parts, and averaging
+        several releases narrows it further.
+
+        Args:
+            probability: In (0, 1).
+        """
+        validate.probability(probability=probability)
+        if not self.covers_features:
+            return math.inf  # it tells nothing of where the record is
+        if self.parts:
+            return min(part.location_radius(probability) for part in self.parts)
+        return 0.0 if self.law is None else self.law.radius(probability)
+
+    def voided(self, *reasons: str) -> PrivacyGuarantee:
+        """Return the same guarantee, but not holding, for these further reasons."""
+        return replace(self, holds=False, reasons=(*self.reasons, *reasons))
+
+    def to_json(self) -> str:
+        """Serialize to a JSON object; `from_json` restores it."""
+        return json.dumps(_to_fields(asdict(self)), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> PrivacyGuarantee:
+        """Restore a guarantee from `to_json`; a text that is none is a ValueError."""
+        try:
+            return _from_fields(json.loads(text))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"text must be the JSON of a PrivacyGuarantee, but {error}") from error
+
+    def __str__(self) -> str:
+        return "\n".join(sentences(self))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def total_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: float) -> float:
+    """Epsilon of several guarantees of the same record together.
+
+    Args:
+        parts: Guarantees that are no compositions.
+        distance: Of the record's features, in units, >= 0. Its outcome may be any other.
+        delta: Of all parts together.
+    """
+    lawless = [part for part in parts if part.law is None]
+    epsilon = 0.0
+    if distance > 0:
+        epsilon = sum(part.epsilon if distance <= 1 else math.inf for part in lawless)
+    shifts = [
+        (part.law, distance if part.outcome_range is None else 1.0)
+        for part in parts
+        if part.law is not None
+    ]
+    rest = delta - sum(part.delta for part in lawless)
+    return epsilon + (composed_epsilon(shifts, rest) if shifts else 0.0)
+
+
+def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
+    # Without steps the text is the one of before there were any, and so is the digest of a release.
+    kept = {name: value for name, value in values.items() if value or name != "steps"}
+    return {**kept, "parts": [_to_fields(part) for part in values["parts"]]}
+
+
+def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
+    known = {field.name for field in fields(PrivacyGuarantee)}
+    if unknown := sorted(set(values) - known):
+        raise KeyError(f"it has unknown fields {unknown}")
+    restored: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    if restored.get("law") is not None:
+        restored["law"] = NoiseLaw(**restored["law"])
+    restored["steps"] = tuple(
+        Step(**{**step, "columns": tuple(step["columns"])}) for step in restored.get("steps", ())
+    )
+    restored["parts"] = tuple(_from_fields(part) for part in restored.get("parts", ()))
+    return PrivacyGuarantee(**restored)

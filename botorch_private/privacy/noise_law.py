@@ -1,0 +1,138 @@
+r"""The law of the noise on one record, and what it costs at any distance.
+
+A record is rounded to a public grid, and integer noise is added on that grid. Two laws are known:
+
+* ``"laplace"``: l2 Laplace, density proportional to ``exp(-|z| / scale)`` (the K-norm mechanism of
+  Hardt & Talwar 2010 for the Euclidean ball; planar Laplace in two dimensions, Andres et al. 2013).
+  The direction is uniform, the radius ``Gamma(dim, scale)``.
+* ``"gaussian"``: iid normal coordinates of standard deviation ``scale``.
+
+The continuous draw is rounded to the grid, which is post-processing of an ideal mechanism: the ideal
+calibration holds as it is. Two things remain, and both are charged here, against ourselves.
+
+*Rounding of the record.* Two records at distance ``D`` are at most ``D + sqrt(dim) grid`` apart once
+rounded, and float64 errs by at most `INPUT_ERROR` times the largest admitted norm on the way there.
+
+*Arithmetic of the sampler.* The sampler (`mechanisms.entropy`) computes a coordinate of a draw with
+an error of at most ``u = 128 * 2^-53`` times the length of the draw, or times ``scale`` where that
+is longer: directions are accurate at every magnitude, tails are not cut off. A grid cell within ``rho``
+of the record therefore gets a probability that is off by a factor of at most ``e^eta(rho)``, with
+
+``eta(rho) = 4 dim e / grid + sqrt(dim) e s``,  ``e = u rho``  (``rho >= rho_0 >= scale``),
+
+where ``s`` is the slope of the log density within ``rho`` (``1 / scale``, or ``rho / scale^2``).
+Outside ``rho_0`` lies a share of at most `DELTA_FP` of the noise. So for records at distance ``D``
+the sampler adds ``eta(rho_0) + eta(rho_0 + D)`` to epsilon and `DELTA_FP` to delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtri, gammainccinv, gammaincinv
+
+from botorch_private._base import validate
+from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
+
+GRID = 2.0**-12
+DELTA_FP = 2.0**-50
+LARGEST_NORM = 1e4
+INPUT_ERROR = 2.0**-52
+SAMPLER_ERROR = 128 * 2.0**-53
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Law of the noise added to one record.
+
+    Args:
+        kind: ``"laplace"`` (l2 Laplace) or ``"gaussian"``.
+        dim: Coordinates that carry noise, ``min(projection_dim, features)``.
+        scale: Radius scale of l2 Laplace, or standard deviation of a Gaussian coordinate, > 0, in
+            scaled units.
+        features: Features of a record, ``d``. Where ``dim < d`` the record went through a random
+            projection that can stretch a difference by up to ``sqrt(d / dim)``.
+        grid: Step of the public grid, > 0.
+    """
+
+    kind: str
+    dim: int
+    scale: float
+    features: int
+    grid: float = GRID
+
+    def __post_init__(self) -> None:
+        validate.one_of(("laplace", "gaussian"), kind=self.kind)
+        validate.count(dim=self.dim, features=self.features)
+        validate.positive(scale=self.scale, grid=self.grid)
+        if self.dim > self.features:
+            raise ValueError(f"dim must be at most features={self.features}, got {self.dim}")
+
+    @property
+    def variance(self) -> float:
+        """Variance of one coordinate of the noise, in squared scaled units."""
+        return self.scale**2 * (self.dim + 1 if self.kind == "laplace" else 1)
+
+    @property
+    def sensitivity(self) -> float:
+        """Largest distance in released space per unit of distance between records."""
+        return math.sqrt(self.features / self.dim)
+
+    @property
+    def rounding(self) -> float:
+        """What rounding to the grid and float64 can add to a distance in released space."""
+        float_error = INPUT_ERROR * (self.features + 16) * LARGEST_NORM * self.sensitivity
+        return math.sqrt(self.dim) * (self.grid + 2 * float_error)
+
+    def shift(self, distance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distances in released space of two records at ``distance``, with their probabilities."""
+        if self.dim == self.features:
+            return np.array([distance + self.rounding]), np.ones(1)
+        shrinkage, weights = subspace_shrinkage(self.features, self.dim)
+        return distance * shrinkage + self.rounding, weights
+
+    def epsilon(self, distance: float, delta: float) -> float:
+        """Epsilon for two records at ``distance`` units, the sampler's arithmetic included.
+
+        Args:
+            distance: Distance in scaled units, >= 0.
+            delta: The total delta, `DELTA_FP` included. l2 Laplace spends no more than `DELTA_FP`.
+
+        Returns:
+            epsilon >= 0, infinite where a Gaussian law is asked for no more than `DELTA_FP`.
+        """
+        if distance == 0:
+            return 0.0
+        slack = self.arithmetic_slack(distance)
+        if self.kind == "laplace":
+            return (distance * self.sensitivity + self.rounding) / self.scale + slack
+        ideal_delta = (delta - DELTA_FP) * math.exp(-slack)
+        if ideal_delta <= 0:
+            return math.inf
+        shift, weights = self.shift(distance)
+        return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
+
+    def radius(self, probability: float) -> float:
+        """Radius that holds the noise with ``probability`` in (0, 1), in scaled units."""
+        validate.probability(probability=probability)
+        if self.kind == "laplace":
+            return self.scale * float(gammaincinv(self.dim, probability))
+        return self.scale * math.sqrt(float(chdtri(self.dim, 1 - probability)))
+
+    def arithmetic_slack(self, distance: float) -> float:
+        """What the sampler's floating-point arithmetic can add to epsilon at ``distance``."""
+        near = self._tail_radius()
+        return self._cell_error(near) + self._cell_error(near + distance * self.sensitivity)
+
+    def _tail_radius(self) -> float:
+        # Half of DELTA_FP: the other half is room for the float error of the radius itself.
+        if self.kind == "laplace":
+            return self.scale * float(gammainccinv(self.dim, DELTA_FP / 2))
+        return self.scale * math.sqrt(float(chdtri(self.dim, DELTA_FP / 2)))
+
+    def _cell_error(self, rho: float) -> float:
+        error = SAMPLER_ERROR * rho
+        slope = 1 / self.scale if self.kind == "laplace" else rho / self.scale**2
+        return 4 * self.dim * error / self.grid + math.sqrt(self.dim) * error * slope

@@ -1,0 +1,138 @@
+"""What a `PrivacyGuarantee` says, for a reader without mathematics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from botorch_private.privacy.rounding import round_down, round_up
+
+BUDGET = "a budget"
+_UNITS_SHOWN = 4
+_LARGEST_SPELLED_OUT = 50
+_HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
+
+
+def sentences(guarantee: Any) -> Iterator[str]:
+    """Put a `PrivacyGuarantee` into a few lines."""
+    if guarantee.mechanism == BUDGET:
+        yield (
+            f"Privacy budget: at most epsilon {guarantee.epsilon:g} at 1 unit and delta "
+            f"{guarantee.delta:g} may be spent on any record, over all releases and answers. It is a "
+            f"limit, and promises nothing by itself."
+        )
+        return
+    holds = "HOLDS" if guarantee.holds else "DOES NOT HOLD"
+    yield f"Privacy guarantee of {guarantee.mechanism}: {holds}"
+    for reason in guarantee.reasons:
+        yield f"  Why not: {reason}."
+    if not guarantee.holds:
+        yield "  What follows is what the settings would promise, not what is kept."
+    if math.isinf(guarantee.epsilon):
+        yield "  Nothing is promised: epsilon is infinite."
+        return
+    yield f"  Adjacency: {guarantee.adjacency}."
+    yield _promise(guarantee)
+    if guarantee.covers_features:
+        yield f"  One unit is: {_unit(guarantee)}."
+        yield from _steps(guarantee)
+        yield _other_distances(guarantee)
+    parts = guarantee.parts or (guarantee,)
+    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
+        yield f"  Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+    if guarantee.law is not None:
+        yield _noise(guarantee)
+    for assumption in guarantee.assumptions:
+        yield f"  Note: {assumption}."
+
+
+def _promise(guarantee: Any) -> str:
+    changes = []
+    if guarantee.covers_features:
+        changes.append("moving one record by 1 unit")
+    if guarantee.covers_outcomes:
+        changes.append("changing its outcome to any other" if changes else "changing one outcome")
+    where = " at 1 unit" if guarantee.covers_features else ""
+    what = "what is released and answered"
+    if not guarantee.covers_outcomes:
+        what = "these releases together" if len(guarantee.parts) > 1 else "this release"
+    floating_point = (
+        f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)" if guarantee.law else ""
+    )
+    return (
+        f"  Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
+        f"{round_up(guarantee.delta, 2)}. {' and '.join(changes).capitalize()} changes the chance of "
+        f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
+        f"delta{floating_point}."
+    )
+
+
+def _steps(guarantee: Any) -> Iterator[str]:
+    alike: dict[str, list[Any]] = {}
+    for step in guarantee.steps:
+        alike.setdefault(round_up(step.width), []).append(step)
+    for width, steps in alike.items():
+        *others, last = (step.name for step in steps)
+        names = f"{', '.join(others)} or {last}" if others else last
+        epsilon = guarantee.at(max(step.width for step in steps))
+        yield (
+            f"  A change of {names}, from any value to any other, moves a record by {width} units, "
+            f"where epsilon is {round_up(epsilon)}{_meaning(epsilon)}."
+        )
+
+
+def _meaning(epsilon: float) -> str:
+    return ": that is not hidden" if epsilon >= _HIDES_NOTHING else ""
+
+
+def _other_distances(guarantee: Any) -> str:
+    distances = [0.5, 2.0, 5.0]
+    if guarantee.radius is not None:
+        distances.append(2 * guarantee.radius)
+    costs = "; ".join(f"{d:g} units: {round_up(guarantee.at(d))}" for d in distances)
+    if guarantee.radius is not None:
+        costs += " (one record replaced by any other)"
+    return f"  Epsilon at other distances: {costs}."
+
+
+def _noise(guarantee: Any) -> str:
+    law = guarantee.law
+    deviation = math.sqrt(law.variance)
+    if guarantee.outcome_range is not None:
+        low, high = guarantee.outcome_range
+        name = "Laplace" if law.kind == "laplace" else "Gaussian"
+        return (
+            f"  Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
+            f"outcome's own unit, drawn once for each record and kept."
+        )
+    linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
+    record = "its record" if law.dim == law.features else "its record's projection"
+    name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
+    return (
+        f"  Noise: {name}, standard deviation {round_down(deviation)} units in each of {law.dim} "
+        f"coordinates; epsilon {linear} to distance. In 95 % of cases a released row lies within "
+        f"{round_down(guarantee.location_radius(0.95))} units of {record}; who knows more than the row "
+        f"locates it better."
+    )
+
+
+def _factor(epsilon: float) -> str:
+    exponent = f"e^{round_up(epsilon)}"
+    return f"{exponent} = {round_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
+
+
+def _unit(guarantee: Any) -> str:
+    if guarantee.unit is None:
+        return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
+    names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
+    stepped = {column for step in guarantee.steps for column in step.columns}
+    shown = [
+        f"{round_down(size)} of {name}"
+        for name, size in zip(names, guarantee.unit, strict=True)
+        if name not in stepped
+    ]
+    shown += [f"{round_down(1 / step.width)} of a change of {step.name}" for step in guarantee.steps]
+    if len(shown) > _UNITS_SHOWN:
+        shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
+    return ", or ".join(shown)

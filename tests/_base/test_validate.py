@@ -1,0 +1,270 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from botorch_private._base import validate
+
+properties = settings(derandomize=True, max_examples=60, deadline=None)
+
+SECRET = 123456.78125
+HUGE = 10**400  # no float can hold it
+NO_REAL_NUMBERS = [None, "1", b"1", True, np.True_, 1j, [1.0], Decimal(1), torch.tensor(1.0), HUGE]
+NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
+
+
+@pytest.mark.parametrize("value", [1e-300, 1, 0.5, np.float32(2), np.int64(3), Fraction(1, 3)])
+def test_positive_accepts_every_real_number_type(value):
+    validate.positive(epsilon=value)
+    validate.non_negative(epsilon=value)
+    validate.finite(epsilon=value)
+
+
+@pytest.mark.parametrize("value", [*NO_REAL_NUMBERS, *NOT_FINITE, -1.0, -1])
+def test_positive_and_non_negative_name_argument_and_requirement(value):
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number > 0, got "):
+        validate.positive(epsilon=value)
+    with pytest.raises(ValueError, match=r"^beta must be a finite number >= 0, got "):
+        validate.non_negative(beta=value)
+
+
+@pytest.mark.parametrize("value", [*NO_REAL_NUMBERS, *NOT_FINITE])
+def test_finite_names_argument_and_requirement(value):
+    with pytest.raises(ValueError, match=r"^value must be a finite number, got "):
+        validate.finite(value=value)
+
+
+def test_zero_is_non_negative_but_not_positive():
+    validate.non_negative(beta=0)
+    with pytest.raises(ValueError, match=r"^epsilon must be a finite number > 0, got 0$"):
+        validate.positive(epsilon=0)
+
+
+@pytest.mark.parametrize("value", [*NO_REAL_NUMBERS, *NOT_FINITE, -0.1, 1, 1.0, 2])
+def test_probabilities_name_argument_and_requirement(value):
+    with pytest.raises(ValueError, match=r"^p must be a number in \(0, 1\), got "):
+        validate.probability(p=value)
+    with pytest.raises(ValueError, match=r"^delta must be a number in \[0, 1\), got "):
+        validate.probability_or_zero(delta=value)
+
+
+def test_zero_is_a_delta_but_no_probability():
+    validate.probability_or_zero(delta=0)
+    with pytest.raises(ValueError, match=r"^p must be a number in \(0, 1\), got 0$"):
+        validate.probability(p=0)
+
+
+@pytest.mark.parametrize("value", [*NO_REAL_NUMBERS[:-1], *NOT_FINITE, 1.0, 0, -1])
+def test_count_names_argument_and_requirement(value):
+    with pytest.raises(ValueError, match=r"^rounds must be an integer >= 1, got "):
+        validate.count(rounds=value)
+
+
+def test_count_accepts_numpy_integers_and_states_its_minimum():
+    validate.count(n=np.int32(2), minimum=2)
+    with pytest.raises(ValueError, match=r"^n must be an integer >= 2, got 1$"):
+        validate.count(n=1, minimum=2)
+
+
+def test_one_of_lists_the_options():
+    validate.one_of(("auto", "laplace"), noise="laplace")
+    with pytest.raises(ValueError, match=r"^noise must be one of 'auto', 'laplace', got 'cauchy'$"):
+        validate.one_of(("auto", "laplace"), noise="cauchy")
+
+
+@properties
+@given(st.integers(1, 50), st.integers(-100, 100))
+def test_an_index_is_accepted_exactly_in_0_to_n_minus_1(n, value):
+    forms = [value, np.int64(value), np.array(value), np.array([value]), torch.tensor([[value]])]
+    for form in forms:
+        if 0 <= value < n:
+            row = validate.index(n, index=form)
+            assert row == value
+            assert type(row) is int
+        else:
+            with pytest.raises(
+                ValueError, match=rf"^index must be a row index in 0..{n - 1}, got {value}$"
+            ):
+                validate.index(n, index=form)
+
+
+@pytest.mark.parametrize(
+    "value", [1.0, "1", None, True, np.True_, np.float64(1), [1], (1,), 1j, Decimal(1), slice(1)]
+)
+def test_an_index_of_another_type_is_refused(value):
+    with pytest.raises(ValueError, match=r"^index must be an integer row index, got "):
+        validate.index(5, index=value)
+
+
+@pytest.mark.parametrize(
+    "value", [torch.tensor(1.0), torch.tensor([1, 2]), torch.tensor(True), np.array([]), np.array(1.0)]
+)
+def test_an_array_index_must_be_one_integer(value):
+    with pytest.raises(ValueError, match=r"^index must be one integer row index, got an array of shape"):
+        validate.index(5, index=value)
+
+
+EXACT = np.array([[0, 1], [2, 3], [4, 5]])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        EXACT.tolist(),
+        EXACT.astype(np.uint8),
+        EXACT.astype(np.uint64),
+        EXACT.astype(np.float16),
+        EXACT.astype(">f4"),
+        np.asfortranarray(EXACT),
+        np.repeat(EXACT, 2, axis=0)[::2],
+        torch.from_numpy(EXACT),
+        torch.from_numpy(EXACT).half(),
+        torch.from_numpy(EXACT).bfloat16(),
+        torch.from_numpy(EXACT).float().requires_grad_(),
+        pd.DataFrame(EXACT, columns=["a", "b"]),
+        pd.DataFrame({"a": EXACT[:, 0].astype(np.float32), "b": EXACT[:, 1]}),
+        np.ma.array(EXACT, mask=False),
+    ],
+    ids=lambda table: f"{type(table).__name__}-{getattr(table, 'dtype', '')}",
+)
+def test_a_table_of_any_real_type_becomes_float64_exactly(table):
+    converted = validate.matrix(records=table)
+    assert converted.dtype == torch.float64
+    assert not converted.requires_grad
+    assert torch.equal(converted, torch.from_numpy(EXACT).double())
+
+
+@properties
+@given(st.floats(width=16, allow_nan=False, allow_infinity=False))
+def test_shorter_floats_are_widened_without_rounding(value):
+    for table in (np.float16([[value]]), np.float32([[value]]), torch.tensor([[value]]).half()):
+        assert validate.matrix(records=table).item() == value
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ([[True, False]], "dtype bool"),
+        (torch.tensor([[True]]), "dtype torch.bool"),
+        ([[1j]], "dtype complex128"),
+        (torch.tensor([[1j]]), "dtype torch.complex64"),
+        ([["1", "2"]], "dtype <U1"),
+        ([[None, 1.0]], "dtype object"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "dtype datetime64"),
+        pytest.param(
+            np.longdouble([[1.0]]),
+            "dtype float",
+            marks=pytest.mark.skipif(
+                np.longdouble(1).itemsize <= 8, reason="long double is float64 here"
+            ),
+        ),
+    ],
+)
+def test_a_table_of_another_type_is_refused_with_its_dtype(table, found):
+    with pytest.raises(ValueError, match=rf"^records must be real numbers.*got {found}"):
+        validate.matrix(records=table)
+
+
+@pytest.mark.parametrize("integer", [2**53, 2**53 + 1, -(2**53), 2**62])
+@pytest.mark.parametrize("make", [np.array, torch.tensor])
+def test_integers_that_float64_would_round_are_refused(make, integer):
+    assert validate.matrix(records=make([[2**53 - 1]])).item() == 2**53 - 1
+    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+        validate.matrix(records=make([[1, integer]]))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([1.0, 2.0], r"must have 2 dimensions \(rows, columns\), got shape \(2,\)"),
+        (3.0, r"must have 2 dimensions .* got shape \(\)"),
+        (np.zeros((2, 2, 2)), r"must have 2 dimensions .* got shape \(2, 2, 2\)"),
+        (np.zeros((2, 3)), "must have 2 columns, got 3"),
+        (np.zeros((0, 2)), "must have at least 1 rows, got 0"),
+        ([[1.0, 2.0], [3.0]], "must be numbers in rows of equal length"),
+    ],
+)
+def test_a_table_of_another_shape_is_refused_with_its_shape(table, message):
+    with pytest.raises(ValueError, match=f"^records {message}"):
+        validate.matrix(records=table, columns=2)
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(ValueError, match=r"^records must have at least 1 column, got 0$"):
+        validate.matrix(records=np.zeros((3, 0)))
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [("nan", "NaN"), ("inf", "an infinity"), ("-inf", "an infinity")]
+)
+def test_a_missing_value_is_named_by_row_and_column_and_no_record_is_echoed(value, word):
+    table = torch.full((4, 3), SECRET, dtype=torch.float64)
+    table[2, 1] = float(value)
+    with pytest.raises(
+        ValueError, match=f"^records must be finite, got {word} in row 2, column 1;"
+    ) as caught:
+        validate.matrix(records=table)
+    assert "1234" not in str(caught.value)
+    table[3, 0] = table[3, 2] = float("nan")
+    with pytest.raises(ValueError, match=r"in row 2, column 1 \(and 2 more entries\)"):
+        validate.matrix(records=table)
+
+
+def test_masked_entries_count_as_missing():
+    table = np.ma.array([[SECRET, 1.0]], mask=[[True, False]])
+    with pytest.raises(ValueError, match=r"^records must be complete, got masked entries") as caught:
+        validate.matrix(records=table)
+    assert "1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[1.0]], r"must have 1 dimension, got shape \(1, 1\)"),
+        ([1.0, 2.0], "must have 3 entries, got 2"),
+        ([1.0, float("nan"), 2.0], "must be finite, got NaN at position 1$"),
+        (
+            [float("inf"), 1.0, float("nan")],
+            r"must be finite, got an infinity at position 0 \(and 1 more positions\)",
+        ),
+        ([True, False, True], "must be real numbers"),
+        ("abc", "must be real numbers"),
+    ],
+)
+def test_a_bad_vector_is_refused_by_position(value, message):
+    with pytest.raises(ValueError, match=f"^values {message}"):
+        validate.vector(values=value, length=3)
+
+
+@pytest.mark.parametrize("make", [np.array, lambda x: torch.tensor(x, dtype=torch.float64)])
+def test_a_vector_does_not_follow_later_changes_of_its_argument(make):
+    mine = make([1.0, 2.0])
+    kept = validate.vector(values=mine)
+    mine[0] = 9.0
+    assert kept.tolist() == [1.0, 2.0]
+
+
+def test_a_missing_value_of_a_nullable_data_frame_is_refused():
+    frame = pd.DataFrame({"age": [1, None]}, dtype="Int64")  # NaN or dtype object, as pandas decides
+    with pytest.raises(ValueError, match=r"^records must be (finite, got NaN in row 1|real numbers)"):
+        validate.matrix(records=frame)
+
+
+def test_a_long_value_is_cut_in_the_message():
+    with pytest.raises(ValueError, match=r"got 'x{56}\.\.\. \(str\)$"):
+        validate.positive(epsilon="x" * 500)
+
+
+@pytest.mark.parametrize("beside", [[0.5, 1.5], [True, False], [1, 2]])
+def test_integers_of_a_data_frame_are_never_rounded_whatever_stands_beside_them(beside):
+    frame = pd.DataFrame({"identity": [2**53 + 1, 1], "other": beside})
+    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+        validate.matrix(records=frame)
+    nullable = frame.astype({"identity": "Int64"})
+    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+        validate.matrix(records=nullable)

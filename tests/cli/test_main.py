@@ -1,0 +1,121 @@
+"""The command line and the demonstration behind it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from botorch_private.cli import demo
+from botorch_private.cli import main as cli
+from botorch_private.cli.plots import plot_regret
+from botorch_private.datasets import hospital
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_help_names_the_command_and_every_option(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["demo", "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    for option in ("--quick", "--rounds", "--seeds", "--workers", "--output"):
+        assert option in text
+
+
+def test_no_command_prints_help_and_fails(capsys):
+    assert cli.main([]) == 2
+    assert "demo" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == "botorch-private 0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "0"], "argument --seeds: must be a whole number >= 1, got '0'"),
+        (["--rounds", "1.5"], "argument --rounds: must be a whole number >= 1, got '1.5'"),
+        (["--output", "no/such/folder/x.png"], "argument --output: there is no folder no/such/folder"),
+        (["--output", "x.txt"], "argument --output: the name must end in .png, .pdf or .svg, got x.txt"),
+        (["--epsilon", "1"], "unrecognized arguments: --epsilon 1"),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_work(arguments, message, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "run_demo", lambda **_: pytest.fail("work began"))
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["demo", *arguments])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_missing_matplotlib_is_said_before_any_work():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from botorch_private import cli\n"
+        "cli.main(['demo', '--quick'])\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "pip install 'botorch-private[plots]'" in done.stderr
+    assert done.stdout == ""
+
+
+def test_demo_prints_guarantees_units_and_table_and_writes_the_plot(tmp_path, capsys):
+    picture = tmp_path / "regret.png"
+    arguments = ["demo", "--rounds", "2", "--seeds", "2", "--workers", "1", "--output", str(picture)]
+    assert cli.main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "years of age" in text
+    assert "mmHg of meanbp" in text
+    assert "of the step from no to yes in diabetes, a step of 10.7 units" in text
+    # In every guarantee that promises anything.
+    assert text.count("A change of diabetes, dementia, male, metastatic or cancer, from any value") == 4
+    for arm, mechanism in demo.ARMS.items():
+        if mechanism is not None:
+            assert f"[{arm}]\nPrivacy guarantee of" in text
+        assert sum(line.startswith(f"  {arm}") for line in text.splitlines()) == 1
+    assert text.count(": HOLDS") == 3
+    assert text.count(": DOES NOT HOLD") == 2
+    assert "Wall time: " in text
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_random_arm_is_the_running_best_of_the_shared_order():
+    data = hospital()
+    order = torch.randperm(len(data.records), generator=torch.Generator().manual_seed(0))
+    best = data.outcomes[order[: demo.INITIAL + 4]].cummax(dim=0).values[demo.INITIAL :]
+    expected = (data.outcomes.max() - best) / data.outcomes.std()
+    np.testing.assert_allclose(demo.one_run("uniform random", 0, 4), expected)
+
+
+@pytest.mark.parametrize("arm", ["original records", "private, epsilon 1"])
+def test_arms_start_from_the_shared_records(arm):
+    # Regret after one round can only be lower than that of the shared initial records.
+    data = hospital()
+    order = torch.randperm(len(data.records), generator=torch.Generator().manual_seed(3))
+    gap = data.outcomes.max() - data.outcomes[order[: demo.INITIAL]].max()
+    assert 0 <= demo.one_run(arm, 3, 1)[0] <= float(gap / data.outcomes.std())
+
+
+def test_table_states_mean_and_standard_error():
+    regret = {arm: np.array([[1.0, 0.5], [1.0, 1.5]]) for arm in demo.ARMS}
+    lines = demo.DemoResult(regret, 1.0).table().splitlines()
+    assert lines[0].startswith("Simple regret after 2 rounds")
+    assert [word for word in lines[3].split() if word[0].isdigit()] == ["1.000", "0.500"]
+    assert lines[3].endswith("NO")
+    one = {arm: runs[:1] for arm, runs in regret.items()}
+    assert " - " in demo.DemoResult(one, 1.0).table()
+
+
+def test_plot_of_a_single_run_is_written_without_a_band(tmp_path):
+    path = tmp_path / "one.svg"
+    plot_regret({"one run": np.array([[2.0, 1.0, 1.0]])}, path, title="t")
+    text = path.read_text()
+    assert text.startswith("<?xml")
+    assert "FillBetween" not in text

@@ -1,0 +1,217 @@
+"""Tables from files: exact numbers, or a refusal that names row and column and echoes nothing."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.kinds import Category, Number, YesNo
+from botorch_private.curator.features.tables import read_encoded, read_names, read_table, read_texts
+
+SECRET = "smith"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a .csv and returns its path."""
+
+    def written(text, encoding="utf-8"):
+        path = tmp_path / "table.csv"
+        path.write_text(text, encoding=encoding)
+        return path
+
+    return written
+
+
+def test_declared_columns_are_taken_by_name_in_declared_order(write):
+    path = write("name,age,extra,weight\nsmith,50,x,70.5\njones,60,,80\n")
+    table = read_table(path, ["weight", "age"])
+    assert table.dtype == torch.float64
+    assert table.tolist() == [[70.5, 50], [80, 60]]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_digits_of_a_csv_are_read_exactly(tmp_path_factory, numbers):
+    path = tmp_path_factory.mktemp("exact") / "table.csv"
+    path.write_text("a\n" + "\n".join(repr(number) for number in numbers))
+    np.testing.assert_array_equal(read_table(path, ["a"]).squeeze(-1).numpy(), numbers)
+
+
+def test_a_parquet_file_is_read_as_a_csv_is(tmp_path):
+    frame = pandas.DataFrame({"name": ["smith", "jones"], "age": [50, 60], "well": [True, False]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    for name in ("table.parquet", "table.csv"):
+        assert read_table(tmp_path / name, ["well", "age"]).tolist() == [[1, 50], [0, 60]]
+
+
+def test_a_mark_at_the_start_quotes_and_windows_line_ends_are_read(write):
+    path = write('"age","note"\r\n50,"a\r\nb"\r\n60,\r\n', encoding="utf-8-sig")
+    assert read_table(path, ["age"]).tolist() == [[50], [60]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "age\nsmith\n",
+            "must have one column 'weight', by the names in its first row, but it has none",
+        ),
+        (
+            "age,weight,weight\n1,2,3\n",
+            "must have one column 'weight', by the names in its first row, but",
+        ),
+        ("", "must have one column 'age'"),
+        ("50,smith\n60,jones\n", "must have one column 'age'"),
+        ("age;weight\n50;60\n", "must have one column 'age'"),
+        ("age,weight\n", "must hold at least one record, but it holds none"),
+        ("age,weight\n1,2\n3,smith\n", "got something else in row 3, column 'weight'"),
+        ("age,weight\n1,2\n,2\n,2\n", "no empty cells, got one in row 3, column 'age' (and 1 more"),
+        ("age,weight\n1,2\n3\n", "as there are names in row 1, 2, got 1 in row 3"),
+        ("age,weight\n1,2\n\n3,4\n", "as there are names in row 1, 2, got 0 in row 3"),
+        ("age,weight\n1,NA\n", "got one in row 2, column 'weight'"),
+        ("age,weight\n1,inf\n", "got an infinite one in row 2, column 'weight'"),
+        ("age,weight\n1,2,smith\n3,4,smith\n", "as there are names in row 1, 2, got 3 in row 2"),
+        ("age,weight\n1,2\n3,4,smith\n", "as there are names in row 1, 2, got 3 in row 3"),
+        ("age,weight\n1,5,70\n", "as there are names in row 1, 2, got 3 in row 2"),
+        ("age,weight\n1,2024-01-01\n", "got something else in row 2, column 'weight'"),
+        ('age,weight\n"1,5",2\n', "got something else in row 2, column 'age'"),
+        (f"age,weight\n{2**53 + 1},2\n", "must be exact in float64"),
+        (f"age,weight\n{10**40},2\n", "got something else in row 2, column 'age'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_row_and_column_without_its_value(write, text, message):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_table(path, ["age", "weight"])
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert SECRET not in str(refused.value)
+    assert "2024" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([1.0, None], "must have no empty cells, got one in row 3"),
+        (["1", "smith"], "must hold numbers, got something else in row 3"),
+        (["1", "2"], "must hold numbers, got something else in row 2"),
+        (pandas.to_datetime(["2024-01-01", "2024-01-02"]), "got something else in row 2"),
+        ([1.0, np.inf], "got an infinite one in row 3"),
+    ],
+)
+def test_a_parquet_column_that_cannot_be_used_is_refused(tmp_path, column, message):
+    path = tmp_path / "table.parquet"
+    pandas.DataFrame({"age": column}).to_parquet(path)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_table(path, ["age"])
+    assert message in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_files_that_are_no_tables_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        read_table(tmp_path / "none.csv", ["age"])
+    with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet"):
+        read_table(tmp_path / "table.xlsx", ["age"])
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfea\x00")
+    with pytest.raises(ValueError, match="must be UTF-8 text"):
+        read_table(tmp_path / "bytes.csv", ["age"])
+    (tmp_path / "bytes.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(ValueError, match="damaged or none"):
+        read_table(tmp_path / "bytes.parquet", ["age"])
+
+
+KINDS = Encoding([Category("ward", ("01", "None")), Number("age", 0, 99), YesNo("well")])
+
+
+def test_kinds_are_read_from_a_csv_letter_by_letter(write):
+    path = write("name,well,ward,age\nsmith,TRUE,01,50\njones,no,None,60.5\n")
+    assert read_encoded(path, KINDS).tolist() == [[1, 0, 50, 1], [0, 1, 60.5, 0]]
+
+
+def test_kinds_are_read_from_a_parquet_file_as_well(tmp_path):
+    frame = pandas.DataFrame({"age": [50, 60], "well": [True, False], "ward": ["01", "None"]})
+    frame.to_parquet(tmp_path / "table.parquet")
+    assert read_encoded(tmp_path / "table.parquet", KINDS).tolist() == [[1, 0, 50, 1], [0, 1, 60, 0]]
+
+
+def test_rows_of_a_parquet_file_are_records_whatever_pandas_labelled_them(tmp_path):
+    frame = pandas.DataFrame({"age": [50, 60, 70], "well": [True, False, True], "ward": ["01"] * 3})
+    frame.index = pandas.Index(["a", "a", "b"], name="id")  # as after joining two tables
+    frame.to_parquet(tmp_path / "table.parquet")
+    rows = read_encoded(tmp_path / "table.parquet", KINDS)
+    assert rows.tolist() == [[1, 0, 50, 1], [1, 0, 60, 0], [1, 0, 70, 1]]
+    assert read_texts(tmp_path / "table.parquet", "id") == ["a", "a", "b"]
+
+
+def test_texts_are_read_letter_by_letter(write):
+    path = write("id,age\n001,1\nNA,2\nnull,3\n")
+    assert read_texts(path, "id") == ["001", "NA", "null"]
+    with pytest.raises(ValueError, match="must have no empty cells, got one in row 2, column 'id'"):
+        read_texts(write("id,age\n,1\n"), "id")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ward,age,well\n1,50,yes\n", "declared categories, got something else in row 2, column 'ward'"),
+        ("ward,age,well\n01,50,yes\nsmith,50,yes\n", "something else in row 3, column 'ward'"),
+        ("ward,age,well\n01,50,yes\n,50,yes\n", "no empty cells, got one in row 3, column 'ward'"),
+        ("ward,age,well\n01,50,smith\n", "must hold yes or no, true or false, or 1 or 0, got something"),
+        ("ward,age,well\n01,50,NA\n", "something else in row 2, column 'well'"),
+        ("ward,age,well\n01,,yes\n", "got one in row 2, column 'age'; rows are counted"),
+        ("ward,age,well\n01,smith,yes\n", "must hold numbers, got something else in row 2"),
+        ("ward,age\n01,50\n", "must have one column 'well'"),
+        ("ward,age,well\n", "must hold at least one record"),
+    ],
+)
+def test_kinds_that_cannot_be_used_are_refused_without_their_value(write, text, message):
+    path = write(text)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        read_encoded(path, KINDS)
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_an_empty_cell_is_refused_with_what_to_do_about_it(write):
+    with pytest.raises(
+        ValueError, match="column 'age'.*; drop such records before they are released, or"
+    ):
+        read_table(write("age,b\n1,2\n,3\n"), ["age"])
+
+
+def test_names_of_columns_are_read_and_a_record_in_their_place_is_refused(write, tmp_path):
+    assert read_names(write('age,"a,b",smith\n1,2,3\n', encoding="utf-8-sig")) == ["age", "a,b", SECRET]
+    pandas.DataFrame({"age": [1], "b": [2]}).to_parquet(tmp_path / "table.parquet")
+    assert read_names(tmp_path / "table.parquet") == ["age", "b"]
+    for text, message in (
+        ("smith,50\njones,60\n", "but number 2 is a number"),
+        ("smith,,age\n", "but number 2 is empty"),
+        ("age,smith,age\n", "but number 1 stands twice"),
+        ("", "must have names in its first row, but it is empty"),
+    ):
+        with pytest.raises(ValueError, match=message) as refused:
+            read_names(write(text))
+        assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "extra"), [("pandas", "t.csv", "frames"), ("pyarrow", "t.parquet", "parquet")]
+)
+def test_a_missing_reader_is_named_with_what_to_install(tmp_path, missing, name, extra):
+    (tmp_path / name).write_text("age\n1\n")
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from botorch_private.curator.features.tables import read_table\n"
+        f"read_table({str(tmp_path / name)!r}, ['age'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"pip install 'botorch-private[{extra}]'" in done.stderr

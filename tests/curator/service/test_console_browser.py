@@ -1,0 +1,266 @@
+"""The console in a real browser: by keyboard alone, without scripts too, and by axe-core's rules."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import httpx2
+import pytest
+from helpers.staff_browser import console_folder
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason=f"none of {', '.join(NAMES)} is on PATH: apt-get install chromium"
+)
+
+
+class Served:
+    """A folder served by a process of its own."""
+
+    def __init__(self, path, **options):
+        folder = console_folder(path, max_queries=30, **options)
+        store = folder.open()
+        self.staff = store.tokens.make("staff", "Ada Okafor").result()
+        self._modeler = store.tokens.make("modeler", "M. Odeler").result()
+        store.close()
+        command = "from botorch_private.cli.main import main; main()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", command, "curator", "serve", str(path), "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.address = self.process.stdout.readline().strip()
+        assert self.address.startswith("http://127.0.0.1:"), "the server did not start"
+
+    def ask(self, row):
+        """Ask for a row; returns the question."""
+        headers = {"Authorization": f"Bearer {self._modeler}", "Idempotency-Key": f"key-of-{row:04d}"}
+        answer = httpx2.post(f"{self.address}/v1/queries", json={"row": row}, headers=headers)
+        assert answer.status_code in (200, 201)
+        return answer.json()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    names = [f"Patient {1000 + 7 * i}, a name that is as long as some are" for i in range(30)]
+    server = Served(tmp_path_factory.mktemp("served") / "folder", identifiers=names)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_api.sync_playwright() as playwright:
+        # Its sandbox refuses to run as root, which is what containers run as.
+        arguments = ["--no-sandbox"] if os.name == "posix" and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def opened(chromium, served, **options):
+    """A page that fails the test if anything is fetched from elsewhere, or refused by the browser."""
+    with contextlib.closing(chromium.new_context(**options)) as context:
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        wrong = []
+        page.on("request", lambda each: wrong.append(each.url))
+        page.on("console", lambda each: wrong.append(each.text))
+        yield page
+        expected = (served.address, "data:,", "Failed to load resource: the server responded with")
+        assert [each for each in wrong if not each.startswith(expected)] == []
+
+
+def log_in(page, served):
+    page.goto(f"{served.address}/console")
+    page.wait_for_selector("#token:focus")
+    page.keyboard.type(served.staff)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/console")
+
+
+def tab_to(page, text):
+    """Press Tab until something with this text has the focus, and can be seen to have it."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        if focused.count() and focused.inner_text().startswith(text):
+            assert focused.evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
+            return
+    raise AssertionError(f"Tab does not reach {text!r}")
+
+
+def press(page, key, then):
+    page.keyboard.press(key)
+    page.wait_for_url(then)
+
+
+@pytest.mark.parametrize(("scripts", "rows"), [(True, (0, 1, 2)), (False, (3, 4, 5))])
+def test_a_day_at_the_console_by_keyboard_alone(chromium, served, scripts, rows):
+    first, second, third = (served.ask(row)["id"] for row in rows)
+    with opened(chromium, served, java_script_enabled=scripts) as page:
+        log_in(page, served)
+        page.wait_for_selector(f"#value-{first}:focus")
+        page.keyboard.type("3,5")
+        press(page, "Enter", f"**/questions/{first}")
+        page.wait_for_selector("#value:focus")
+        assert page.locator("#value-problem").is_visible()
+        page.keyboard.press("Control+A")
+        page.keyboard.type("3.5")
+        press(page, "Enter", "**/confirm")
+        assert "3.5 days" in page.locator("dl").inner_text()
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/console?done={first}")
+        assert "is 3.5 days" in page.locator("[role=status]").inner_text()
+
+        page.wait_for_selector(f"#value-{second}:focus")  # the next one is ready
+        page.keyboard.type("350")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("#looked:focus")
+        page.keyboard.press("Enter")  # the box is not ticked: the browser does not send the form
+        page.keyboard.press("Space")
+        tab_to(page, "Store 350 days")
+        press(page, "Enter", f"**/console?done={second}")
+
+        page.wait_for_selector(f"#value-{third}:focus")
+        tab_to(page, "Will not be measured")
+        press(page, "Enter", "**/refusal")
+        page.wait_for_selector("#reason:focus")
+        page.keyboard.type("left the ward")
+        press(page, "Enter", f"**/console?done={third}")
+
+        tab_to(page, "Skip to the content")
+        tab_to(page, "Measured")
+        press(page, "Enter", "**/measured")
+        tab_to(page, "Correct it")
+        press(page, "Enter", f"**/measured/{second}")
+        page.wait_for_selector("#value:focus")
+        page.keyboard.type("35")
+        page.keyboard.press("Tab")
+        page.keyboard.type("a digit too many")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/measured/{second}?done=1")
+        assert "it was 350 days. a digit too many" in page.locator(".history").inner_text()
+
+        tab_to(page, "Progress")
+        press(page, "Enter", "**/progress")
+        assert page.locator("svg .dot").count() >= 2
+        assert "of 30 measurements are used" in page.locator("main").inner_text()
+        tab_to(page, "Log out")
+        press(page, "Enter", "**/login?out=1")
+    assert served.ask(rows[0])["value"] == 3.5
+    assert served.ask(rows[1])["value"] == 35.0
+    assert served.ask(rows[2])["state"] == "withdrawn"
+
+
+def test_the_first_tab_skips_to_the_content(chromium, served):
+    with opened(chromium, served) as page:
+        log_in(page, served)
+        page.goto(f"{served.address}/console/progress")
+        page.keyboard.press("Tab")
+        assert page.locator(":focus").inner_text() == "Skip to the content"
+        page.keyboard.press("Enter")
+        page.wait_for_selector("main:focus")
+
+
+def test_a_double_click_and_the_back_button_store_a_value_once(chromium, served):
+    number = served.ask(6)["id"]
+    with opened(chromium, served) as page:
+        log_in(page, served)
+        page.fill(f"#value-{number}", "3")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/confirm")
+        page.dblclick("text=Store 3 days")
+        page.wait_for_url(f"**/console?done={number}")
+        page.go_back()
+        assert "is settled already" in page.locator("h1").inner_text()
+    assert served.ask(6)["value"] == 3.0
+
+
+def test_a_page_elsewhere_can_neither_send_a_form_nor_show_the_console(chromium, served):
+    number = served.ask(7)["id"]
+    with contextlib.closing(chromium.new_context()) as context:
+        page = context.new_page()
+        log_in(page, served)
+        target = f"{served.address}/console/questions/{number}/measurement"
+        trap = (
+            f'<form method="post" action="{target}"><input name="value" value="1"><button>Win</button>'
+            f'</form><iframe src="{served.address}/console"></iframe>'
+        )
+        page.route(
+            "http://elsewhere.test/", lambda route: route.fulfill(body=trap, content_type="text/html")
+        )
+        page.goto("http://elsewhere.test/")
+        assert page.frames[-1].url.startswith("chrome-error:")
+        page.click("text=Win")
+        page.wait_for_url("**/login?ended=1")  # the cookie stays at home
+    assert served.ask(7)["state"] == "pending"
+
+
+def visited(page, served, number):
+    """All pages in turn, also those that say what went wrong."""
+    console = f"{served.address}/console"
+
+    def at(path):
+        page.goto(f"{console}{path}")
+        return path
+
+    def sent(path, **fields):
+        at(path)
+        for name, value in fields.items():
+            page.fill(f"#{name}", value)
+        with page.expect_navigation():
+            page.locator("main form button").first.click()
+        return f"{path} sent"
+
+    page.goto(f"{console}/login")
+    yield "/login"
+    yield sent("/login", token="bop_wrong")
+    log_in(page, served)
+    for path in (
+        "",
+        "/measured",
+        "/progress",
+        f"/questions/{number}",
+        f"/questions/{number}/refusal",
+        "/x",
+    ):
+        yield at(path)
+    yield sent(f"/questions/{number}", value="3,5")
+    yield sent(f"/questions/{number}", value="350")
+    yield sent(f"/questions/{number}/refusal")
+    settled = int(re.search(r"/measured/(\d+)", page.goto(f"{console}/measured").text())[1])
+    yield at(f"/measured/{settled}")
+    yield sent(f"/measured/{settled}", value="x", reason="")
+    yield sent(f"/measured/{settled}", value="77", reason="typo")
+    yield at(f"/questions/{settled}")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_every_page_is_accessible_and_fits(chromium, served, scheme, width):
+    """320 pixels are what 400 % zoom leaves of 1280."""
+    number = served.ask(8)["id"]
+    served.ask(9)
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with opened(chromium, served, **options) as page:
+        for place in visited(page, served, number):
+            found = axe.Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
+            assert found.violations_count == 0, f"{place}: {found.generate_report()}"
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, f"{place} is {over} pixels too wide"
+            assert page.title()
+            assert page.evaluate("document.documentElement.lang") == "en"

@@ -1,0 +1,453 @@
+"""Store: once asked, once measured, once answered, on the disk before it is told."""
+
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.query import ServiceError, StorageError
+from botorch_private.curator.service.store import Store
+
+N = 20
+
+
+def refused(code):
+    return pytest.raises(ServiceError, match=".") if code is None else _Refused(code)
+
+
+class _Refused:
+    def __init__(self, code):
+        self.code = code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        assert kind is not None, f"nothing was refused, where {self.code} was expected"
+        assert issubclass(kind, ServiceError), error
+        assert error.code == self.code
+        return True
+
+
+def test_a_question_is_asked_once_however_often_it_comes(serve):
+    store = serve().store
+    first = store.ask("key-00001", 3, 1).result()
+    assert first.new
+    assert first.query.public_state == "pending"
+    again = store.ask("key-00001", 3, 1).result()
+    assert (again.query, again.new) == (first.query, False)
+    other_key = store.ask("key-00002", 3, 1).result()
+    assert (other_key.query, other_key.new) == (first.query, False)
+    assert store.queries_used() == 1
+
+
+def test_a_key_belongs_to_one_row_and_one_token(serve):
+    store = serve().store
+    store.ask("key-00001", 3, 1).result()
+    with refused("key_reused"):
+        store.ask("key-00001", 4, 1).result()
+    assert store.ask("key-00001", 4, 2).result().new  # somebody else's key
+    with refused("key_reused"):
+        store.replayed("key-00001", 4, 1)
+    assert store.replayed("key-00003", 4, 1) is None
+
+
+@pytest.mark.parametrize("row", [-1, N, 10**12])
+def test_a_row_that_is_none_is_refused(serve, row):
+    with refused("no_row"):
+        serve().store.ask("key-00001", row, 1)
+
+
+def test_the_budget_is_kept_and_what_was_asked_is_still_answered(serve):
+    store = serve(max_queries=2).store
+    for row in (0, 1):
+        store.ask(f"key-0000{row}", row, 1).result()
+    with refused("budget_spent"):
+        store.ask("key-00002", 2, 1).result()
+    assert not store.ask("key-00003", 1, 1).result().new
+    assert store.queries_left() == 0
+    store.withdraw(1, "moved away", 2).result()
+    assert store.queries_left() == 1
+    assert store.ask("key-00004", 2, 1).result().new
+
+
+def test_the_budget_is_kept_by_many_at_once(serve):
+    store = serve(max_queries=7).store
+
+    def ask(i):
+        try:
+            return store.ask(f"key-of-{i:04d}", i % N, 1).result().new
+        except ServiceError:
+            return False
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(ask, range(200))) == 7
+    assert store.queries_used() == 7
+
+
+def test_a_value_is_stored_once_and_not_replaced(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    measured = store.measure(number, 1.5, 2).result()
+    assert (measured.state, measured.answer, measured.outcome) == ("measured", 1.5, 1.5)
+    assert store.measure(number, 1.5, 2).result() == measured
+    with refused("measured"):
+        store.measure(number, 1.6, 2).result()
+    with refused("measured"):
+        store.withdraw(number, "too late", 2).result()
+    assert store.query(number) == measured
+
+
+def test_a_correction_keeps_what_was_there_before(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    with refused("not_measured"):
+        store.correct(number, 1.0, "typo", 2).result()
+    store.measure(number, 1.5, 2).result()
+    corrected = store.correct(number, 15.0, "comma", 2).result()
+    assert (corrected.answer, corrected.revision) == (15.0, 1)
+    assert store.correct(number, 15.0, "again", 2).result() == corrected
+    kinds = [(event["kind"], event["detail"]) for event in store.events(number)]
+    assert kinds == [("asked", None), ("measured", None), ("corrected", "1.5: comma")]
+
+
+def test_a_withdrawn_row_may_be_asked_again(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    withdrawn = store.withdraw(number, "no consent", 2).result()
+    assert withdrawn.public_state == "withdrawn"
+    assert store.withdraw(number, "twice", 2).result() == withdrawn
+    with refused("withdrawn"):
+        store.measure(number, 1.0, 2).result()
+    assert store.ask("key-00001", 3, 1).result().query == withdrawn  # the same request
+    again = store.ask("key-00002", 3, 1).result()
+    assert again.new
+    assert again.query.id != number
+
+
+def test_queries_that_are_none_are_refused(serve):
+    store = serve().store
+    for change in (
+        lambda: store.query(7),
+        lambda: store.measure(7, 1.0, 2).result(),
+        lambda: store.correct(7, 1.0, "x", 2).result(),
+        lambda: store.withdraw(7, "x", 2).result(),
+        lambda: store.retry(7, 2).result(),
+    ):
+        with refused("no_query"):
+            change()
+
+
+def test_known_outcomes_are_answered_at_once(serve):
+    service = serve(known=True)
+    for row in range(N):
+        query = service.store.ask(f"key-of-{row:04d}", row, 1).result().query
+        assert query.answer == 0.5 * service.store.record(row)
+
+
+def test_noised_answers_are_drawn_once_for_each_record(serve):
+    service = serve(noised=True)
+    store = service.store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    measured = store.measure(number, 5.0, 2).result()
+    assert measured.outcome == 5.0
+    assert measured.answer != 5.0
+    step = 10 / 4096
+    assert measured.answer / step == pytest.approx(round(measured.answer / step), abs=1e-6)
+    # Before it was read a correction moves the answer by what the outcome moved, on the grid.
+    corrected = store.correct(number, 7.5, "typo", 2).result()
+    assert corrected.answer - measured.answer == pytest.approx(2.5, abs=step)
+    store.tell(number, 1).result()
+    with refused("told"):
+        store.correct(number, 5.0, "typo", 2).result()
+    with refused("revised"):
+        store.tell(number, 0).result()
+
+
+def test_noise_survives_a_restart(serve):
+    service = serve(noised=True)
+    number = service.store.ask("key-00001", 3, 1).result().query.id
+    answer = service.store.measure(number, 5.0, 2).result().answer
+    again = serve(folder=service.folder)
+    assert again.store.query(number).answer == answer
+    noise = again.store._all("SELECT noise FROM record")
+    assert len({row["noise"] for row in noise}) > N // 2
+
+
+def test_everything_acknowledged_is_seen_by_another_process(serve):
+    service = serve()
+    number = service.store.ask("key-00001", 3, 1).result().query.id
+    service.store.measure(number, 2.5, 2).result()
+    other = sqlite3.connect(service.folder.database)
+    try:
+        assert other.execute("SELECT state, answer FROM query").fetchall() == [("measured", 2.5)]
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    finally:
+        other.close()
+
+
+def test_many_changes_at_once_each_have_their_own_outcome(serve):
+    store = serve(max_queries=15).store
+    futures = [store.ask(f"key-of-{i:04d}", i % (N + 0), 1) for i in range(60)]
+    wait(futures)
+    fine = [future.result() for future in futures if future.exception() is None]
+    failed = [future.exception() for future in futures if future.exception() is not None]
+    assert sum(asked.new for asked in fine) == 15
+    assert {error.code for error in failed} == {"budget_spent"}
+
+
+def test_a_full_disk_is_told_and_nothing_is_stored(serve):
+    store = serve().store
+    store.ask("key-00001", 3, 1).result()
+
+    def full(connection):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    before = store.queries()
+    begun, together = threading.Event(), threading.Event()
+    slow = store._writer.submit(lambda _: begun.set() or together.wait(5))
+    begun.wait(5)
+    innocent, guilty = store.ask("key-00002", 4, 1), store._writer.submit(full)
+    together.set()
+    slow.result()
+    for future in (innocent, guilty):  # they shared a transaction
+        with pytest.raises(StorageError, match="nothing was stored, since the curator's disk"):
+            future.result()
+    assert store.queries() == before
+    assert store.ask("key-00002", 4, 1).result().new  # and the next one works
+
+
+def test_a_database_that_cannot_grow_refuses_cleanly(serve):
+    store = serve().store
+    pages = store._writer.submit(lambda c: c.execute("PRAGMA page_count").fetchone()[0]).result()
+    store._writer._connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
+    stored, refusals = 0, 0
+    for i in range(4000):
+        try:
+            store.ask(f"key-{'x' * 100}{i:04d}", 3, 1).result()
+            stored += 1
+        except StorageError:
+            refusals += 1
+            break
+    assert refusals == 1
+    found = store._all("SELECT count(*) AS count FROM idempotency")[0]["count"]
+    assert found == stored
+    assert store._all("PRAGMA integrity_check")[0][0] == "ok"
+    store._writer._connection.execute("PRAGMA max_page_count=100000").fetchall()
+    assert store.ask("key-00002", 4, 1).result().new
+
+
+def test_a_program_takes_the_oldest_question_and_staff_may_retry(serve):
+    store = serve().store
+    numbers = [store.ask(f"key-of-{row:04d}", row, 1).result().query.id for row in (4, 2)]
+    begun = store.begin().result()
+    assert (begun.id, begun.state, begun.public_state) == (numbers[0], "measuring", "pending")
+    failed = store.fail(numbers[0], "no power").result()
+    assert (failed.state, failed.public_state, failed.reason) == ("failed", "pending", "no power")
+    with refused("not_failed"):
+        store.retry(numbers[1], 2).result()
+    assert store.retry(numbers[0], 2).result().state == "pending"
+    assert store.begin().result().id == numbers[0]
+    assert store.begin().result().id == numbers[1]
+    assert store.begin().result() is None
+    assert store.interrupted("stopped").result() == 2
+    assert {query.state for query in store.queries()} == {"failed"}
+    # Staff may still enter a value by hand.
+    assert store.measure(numbers[0], 1.0, 2).result().reason is None
+
+
+def test_while_a_program_measures_people_wait(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    store.begin().result()
+    with refused("measuring"):
+        store.withdraw(number, "too early", 2).result()
+    with refused("measuring"):
+        store.measure(number, 1.0, 2).result()
+    assert store.measure(number, 3.25, None).result().outcome == 3.25
+
+
+def test_a_correction_of_what_was_corrected_meanwhile_is_refused(serve):
+    store = serve().store
+    number = store.ask("key-00001", 3, 1).result().query.id
+    store.measure(number, 1.0, 2).result()
+    store.correct(number, 2.0, "typo", 2, revision=0).result()
+    with refused("revised"):
+        store.correct(number, 3.0, "typo", 2, revision=0).result()
+    assert store.correct(number, 2.0, "lost reply", 2, revision=0).result().revision == 1
+    assert store.query(number).outcome == 2.0
+
+
+def test_a_question_has_so_many_keys_and_no_more(serve):
+    store = serve().store
+    for i in range(100):
+        store.ask(f"key-of-{i:04d}", 3, 1).result()
+    with refused("too_many_keys"):
+        store.ask("key-of-9999", 3, 1).result()
+    assert not store.ask("key-of-0000", 3, 1).result().new
+    assert not store.ask("key-of-9999", 3, 2).result().new  # somebody else's
+    assert store.ask("key-of-9999", 4, 1).result().new
+
+
+def test_what_is_submitted_while_the_writer_closes_is_stored_or_refused(serve):
+    """Else a request would wait for ever, and with it the end of the server."""
+    writer = serve().store._writer
+
+    class Slow:
+        def __init__(self, queue):
+            self.queue, self.between = queue, threading.Event()
+
+        def put(self, item):
+            if item is not None:
+                self.between.set()
+                time.sleep(0.2)  # the writer is closed meanwhile
+            self.queue.put(item)
+
+        def __getattr__(self, name):
+            return getattr(self.queue, name)
+
+    slow = Slow(writer._queue)
+    writer._queue = slow
+    with ThreadPoolExecutor(1) as pool:
+        submitted = pool.submit(writer.submit, lambda _: 7)
+        assert slow.between.wait(5)
+        writer.close()
+        assert submitted.result(5).result(timeout=5) == 7
+    with pytest.raises(StorageError, match="the server stops"):
+        writer.submit(lambda _: 7).result(timeout=5)
+
+
+def test_who_stops_waiting_does_not_stop_the_writer(serve):
+    store = serve().store
+    begun, go = threading.Event(), threading.Event()
+    slow = store._writer.submit(lambda _: begun.set() or go.wait(5))
+    begun.wait(5)
+    waiting = store.ask("key-00001", 3, 1)
+    assert waiting.cancel()  # before its turn: it is not stored
+    store.listen(lambda query: 1 / 0)  # nor does who fails when told
+    go.set()
+    slow.result()
+    assert not slow.cancel()
+    assert store.ask("key-00002", 4, 1).result(timeout=10).new
+    assert [query.row for query in store.queries()] == [4]
+
+
+def test_a_rollback_that_fails_is_survived(serve):
+    store = serve().store
+
+    def broken(connection):
+        connection.execute("COMMIT")  # the transaction is gone under the writer
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with pytest.raises(StorageError):
+        store._writer.submit(broken).result(timeout=10)
+    assert store.ask("key-00002", 4, 1).result(timeout=10).new
+
+
+def test_what_comes_after_the_end_is_refused(serve):
+    service = serve()
+    store = service.folder.open()
+    store.close()
+    with pytest.raises(StorageError, match="the server stops"):
+        store._writer.submit(lambda _: 1).result(timeout=10)
+
+
+def test_queries_are_listed_in_order_and_by_pages(serve):
+    store = serve().store
+    for row in range(10):
+        store.ask(f"key-of-{row:04d}", row, 1).result()
+    store.measure(2, 1.0, 2).result()
+    assert [query.id for query in store.queries()] == list(range(1, 11))
+    assert [query.id for query in store.queries(after=4, limit=3)] == [5, 6, 7]
+    assert [query.id for query in store.queries(states=("measured",))] == [2]
+
+
+def test_times_never_run_backwards(tmp_path, serve):
+    times = [datetime(2027, 1, 2, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)]
+    clock = Clock(None, lambda: times.pop(0))
+    assert clock() == clock() == "2027-01-02T00:00:00.000000+00:00"
+    service = serve()
+    service.store.ask("key-00001", 3, 1).result()
+    latest = service.store.clock()
+    past = datetime.now(UTC) - timedelta(days=30)
+    again = Store(service.folder.database, lambda known: Clock(known, lambda: past))
+    try:
+        assert latest[:16] <= again.clock()[:16]
+        assert again.ask("key-00002", 4, 1).result().query.asked >= again.query(1).asked
+    finally:
+        again.close()
+
+
+def test_a_database_of_another_kind_or_version_is_refused(serve, tmp_path):
+    service = serve()
+    path = tmp_path / "other.db"
+    for content in (b"", b"not a database at all, but long enough to be looked at" * 20):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="no curator's database"):
+            Store(path)
+    with sqlite3.connect(service.folder.database) as connection:
+        connection.execute("UPDATE fact SET value = '2' WHERE name = 'schema_version'")
+    connection.close()
+    with pytest.raises(ValueError, match="version is 2 where 1 is needed"):
+        service.folder.open()
+
+
+# --- tokens ---
+
+
+def test_tokens_are_256_bits_stored_hashed_and_of_one_role(serve):
+    service = serve()
+    tokens = service.store.tokens
+    texts = {tokens.make("modeler", "x").result() for _ in range(20)}
+    assert len(texts) == 20
+    assert all(text.startswith("bop_") and len(text) == 4 + 43 for text in texts)
+    content = service.folder.database.read_bytes()
+    content += service.folder.database.with_name("curator.db-wal").read_bytes()
+    assert not any(text.encode() in content for text in texts)
+    assert {tokens.find(text).role for text in texts} == {"modeler"}
+    assert tokens.find("bop_" + "A" * 43) is None
+    assert tokens.find("") is None
+    with pytest.raises(ValueError, match="role must be one of modeler, staff, got 'root'"):
+        tokens.make("root", "x")
+
+
+def test_tokens_end_when_they_expire_or_are_revoked(serve):
+    service = serve()
+    tokens = service.store.tokens
+    soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat(timespec="microseconds")
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat(timespec="microseconds")
+    assert tokens.find(tokens.make("staff", "x", soon).result()) is not None
+    assert tokens.find(tokens.make("staff", "x", past).result()) is None
+    text = tokens.make("staff", "x").result()
+    number = tokens.find(text).id
+    tokens.revoke(number).result()
+    tokens.revoke(number).result()
+    assert tokens.find(text) is None
+    with refused("no_token"):
+        tokens.revoke(999).result()
+    assert [token.revoked is not None for token in tokens.all()][-1]
+
+
+def test_an_expired_token_stays_expired_when_the_clock_is_set_back(serve):
+    service = serve()
+    now = datetime.now(UTC)
+    text = service.store.tokens.make("staff", "x", now.isoformat(timespec="microseconds")).result()
+    assert service.store.tokens.find(text) is None
+    again = Store(service.folder.database, lambda k: Clock(k, lambda: now - timedelta(days=9)))
+    try:
+        assert again.tokens.find(text) is None
+    finally:
+        again.close()
+
+
+def test_values_keep_all_their_bits(serve):
+    store = serve().store
+    values = [0.1, 1e-300, 1.7976931348623157e308, -0.0, np.nextafter(1.0, 2.0), 5e-324]
+    for row, value in enumerate(values):
+        number = store.ask(f"key-of-{row:04d}", row, 1).result().query.id
+        assert store.measure(number, float(value), 2).result().answer == value

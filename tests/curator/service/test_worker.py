@@ -1,0 +1,34 @@
+"""A program that measures is read as a callable of a `Curator` is."""
+
+import numpy as np
+import pytest
+import torch
+
+from botorch_private.curator.service.worker import answer
+
+
+@pytest.mark.parametrize("returned", [3, 3.0, np.float32(3), np.array([3.0]), torch.tensor([[3.0]])])
+def test_one_number_of_any_kind_is_the_value(returned):
+    assert answer(lambda record: returned, [1.0, 2.0]) == {"value": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ("1.5", "TypeError: text is no number"),
+        (np.ones(2), "ValueError: "),
+        (None, "TypeError: "),
+        (float("inf"), "the objective must return a finite number, got inf"),
+    ],
+)
+def test_anything_else_is_a_failure_that_says_what_it_was(returned, message):
+    (error,) = answer(lambda record: returned, [1.0, 2.0]).values()
+    assert error.startswith(message)
+
+
+def test_the_record_is_a_tensor_of_float64():
+    def program(record):
+        assert record.dtype == torch.float64
+        return record.sum()
+
+    assert answer(program, [1.0, 2.0]) == {"value": 3.0}

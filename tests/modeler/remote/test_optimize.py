@@ -1,0 +1,279 @@
+"""botorch-private optimize: a search that may be stopped at any moment."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from helpers import optimizer as program
+from helpers.patience import wait_until
+from helpers.remote_server import Here, make_modeler
+
+from botorch_private import RemoteCurator, run
+from botorch_private.cli import main as cli
+from botorch_private.cli.optimize.state import RunState, Settings
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Optimizer:
+    """Starts searches, each a process of its own."""
+
+    def __init__(self, folder):
+        self.output = folder / "output.txt"
+        command = [sys.executable, "-W", "ignore", str(Path(program.__file__))]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def start(self, *arguments):
+        self.output.write_text("")
+        self.process.stdin.write(json.dumps([list(map(str, arguments)), str(self.output)]) + "\n")
+        self.process.stdin.flush()
+        self.child = int(self.process.stdout.readline())
+
+    def wait(self):
+        return int(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def optimizer(tmp_path_factory):
+    made = Optimizer(tmp_path_factory.mktemp("optimizer"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    """Arguments for a server: token in a file, state in the test's folder."""
+
+    def make(server, *more):
+        token = tmp_path / "token.txt"
+        token.write_text(server.token + "\n")
+        fixed = ("--token-file", token, "--state", tmp_path / "run.json", "--n-initial", 3)
+        return list(map(str, (server.url, *fixed, *more)))
+
+    return make
+
+
+def undisturbed(server, rounds):
+    return list(run(Here(server.curator), make_modeler(server.curator.release), rounds))
+
+
+@pytest.mark.parametrize("pending", [1, 3])
+def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
+    serve, optimizer, arguments, tmp_path, pending
+):
+    server = serve()
+    here = undisturbed(server, 10) if pending == 1 else None
+    if here is None:  # with several open questions, the other run is one over HTTP that nobody kills
+        optimizer.start(*arguments(server, "--rounds", 10, "--pending", 3, "--seed", 5))
+        assert optimizer.wait() == 0
+        here = RunState.load(tmp_path / "run.json").history
+        (tmp_path / "run.json").unlink()
+    drawn = random.Random(pending)
+    kills = 0
+    for _ in range(12):
+        optimizer.start(*arguments(server, "--rounds", 10, "--pending", pending, "--seed", 5))
+        time.sleep(drawn.uniform(0.02, 0.4))
+        os.kill(optimizer.child, signal.SIGKILL)
+        kills += optimizer.wait() == -signal.SIGKILL
+    assert kills >= 1
+    optimizer.start(*arguments(server, "--rounds", 10, "--pending", pending, "--seed", 5))
+    assert optimizer.wait() == 0
+    assert RunState.load(tmp_path / "run.json").history == [tuple(each) for each in here]
+    assert len(server.questions()) == 10
+
+
+def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer, arguments, tmp_path):
+    server = serve()
+    here = undisturbed(server, 6)
+    picture = tmp_path / "best.png"
+    optimizer.start(*arguments(server, "--rounds", 6, "--seed", 5, "--plot", picture))
+    assert optimizer.wait() == 0
+    text = optimizer.output.read_text()
+    assert str(server.curator.guarantee) in text
+    for turn, (index, value) in enumerate(here, start=1):
+        assert f"{turn}/6: row {index} is {value:.6g}" in text
+    best = max(here, key=lambda each: each[1])
+    assert text.endswith(f"Best of 6: row {best[0]}, {best[1]:.6g}.\n")
+    assert picture.read_bytes().startswith(PNG)
+    # the same command again has nothing to do, and a longer one goes on
+    optimizer.start(*arguments(server, "--rounds", 6))
+    assert optimizer.wait() == 0
+    assert "Going on from" in optimizer.output.read_text()
+    optimizer.start(*arguments(server, "--rounds", 7))
+    assert optimizer.wait() == 0
+    assert RunState.load(tmp_path / "run.json").history == undisturbed(server, 7)
+    for file in (tmp_path / "run.json", optimizer.output):
+        assert server.token not in file.read_text()
+
+
+def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped(
+    serve, optimizer, arguments, tmp_path
+):
+    server = serve(known=False)
+    more = ("--rounds", 3, "--pending", 2, "--seed", 5)
+    optimizer.start(*arguments(server, *more))
+    wait_until(lambda: len(server.questions()) == 2)
+    os.kill(optimizer.child, signal.SIGINT)
+    assert optimizer.wait() == 130
+    assert "the same command goes on with it" in optimizer.output.read_text()
+    assert "Traceback" not in optimizer.output.read_text()
+    first, second = RunState.load(tmp_path / "run.json").pending
+    server.measure(2, 2.0)  # while nobody waits
+    optimizer.start(*arguments(server, *more))
+    wait_until(lambda: len(server.questions()) == 3)
+    assert RunState.load(tmp_path / "run.json").history == [(second, 2.0)]
+    server.kill()  # both sides may fail at once
+    os.kill(optimizer.child, signal.SIGKILL)
+    assert optimizer.wait() == -signal.SIGKILL
+    server.start()
+    server.correct(2, -2.0)
+    server.withdraw(1)
+    optimizer.start(*arguments(server, *more))
+    wait_until(lambda: len(server.questions()) == 4)
+    server.measure(3, 3.0)
+    server.measure(4, 4.0)
+    assert optimizer.wait() == 0
+    text = optimizer.output.read_text()
+    assert f"row {second} was corrected from 2 to -2" in text
+    assert f"row {first} was withdrawn" in text
+    assert "Best of 3: row" in text
+    state = RunState.load(tmp_path / "run.json")
+    assert state.history[0] == (second, -2.0)
+    assert state.skipped == [first]
+    assert sorted(value for _, value in state.history) == [-2.0, 3.0, 4.0]
+
+
+def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimizer, arguments):
+    server = serve(noised=True)
+    optimizer.start(*arguments(server, "--rounds", 4))
+    assert optimizer.wait() == 0
+    assert "by the posterior mean, the row to act on is" in optimizer.output.read_text()
+
+
+def test_a_state_that_is_damaged_of_another_release_or_other_settings_is_refused(
+    serve, arguments, tmp_path, capsys
+):
+    server, other = serve(), serve()
+    state = tmp_path / "run.json"
+    assert cli.main(["optimize", *arguments(server, "--rounds", "2", "--seed", "5")]) == 0
+    whole = state.read_text()
+    cases = [
+        (server, whole[:-20], (), "it is truncated or damaged"),
+        (server, whole.replace('"seed": 5', '"seed": 6'), (), "it was changed after saving"),
+        (server, "[]", (), "it is something else"),
+        (server, whole.replace('_version": 1', '_version": 2'), (), "its version is 2"),
+        (server, whole, ("--seed", "6"), "--seed must be 5 as in"),
+        (server, whole, ("--beta-scale", "0.5"), "--beta-scale must be 1.0 as in"),
+        (other, whole, (), "rows of one are not rows of the other"),
+        (server, whole, ("--rounds", "41"), "--rounds must be at most the 40 rows"),
+        (server, whole, ("--plot", "best.txt"), "--plot must end in"),
+        (server, whole, ("--release", "no/such/file"), "there is no no/such"),
+    ]
+    for curator, content, more, message in cases:
+        state.write_text(content)
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["optimize", *arguments(curator, "--rounds", "3", *more)])
+        assert stopped.value.code == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert server.token not in error
+        assert other.token not in error
+        assert state.read_text() == content
+    assert len(server.questions()) == 2
+
+
+def test_a_spent_budget_is_said_before_anything_is_asked(serve, arguments, capsys):
+    server = serve(max_queries=3)
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "4")])
+    assert "rounds must be at most the curator's 3 queries left" in capsys.readouterr().err
+    assert server.questions() == []
+    assert cli.main(["optimize", *arguments(server, "--rounds", "3")]) == 0
+
+
+def test_paid_answers_are_fetched_though_another_modeler_spent_the_budget(
+    serve, arguments, tmp_path, capsys
+):
+    server = serve(known=False, max_queries=2)
+    path = tmp_path / "run.json"
+    with RemoteCurator(server.url, server.token) as other:
+        modeler = make_modeler(other.release)
+        first, unsent = modeler.ask(2)
+        RunState.of(modeler, Settings(seed=5, n_initial=3)).save(path)
+        other.submit(first)
+        other.submit(next(row for row in range(40) if row not in (first, unsent)))
+    server.measure(1, 1.0)
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "3", "--pending", "2")])
+    assert "all max_queries=2 measurements are spent" in capsys.readouterr().err
+    state = RunState.load(path)
+    assert (state.history, state.pending, state.skipped) == ([(first, 1.0)], [], [])
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "3")])
+    assert "0 queries left and 0 that are open, got 2" in capsys.readouterr().err
+    assert cli.main(["optimize", *arguments(server, "--rounds", "1")]) == 0
+    assert f"Best of 1: row {first}, 1." in capsys.readouterr().out
+
+
+def test_two_commands_do_not_share_a_state(serve, optimizer, arguments, capsys):
+    server = serve(known=False)
+    optimizer.start(*arguments(server, "--rounds", 2))
+    wait_until(lambda: len(server.questions()) == 1)
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "2")])
+    assert "--state must be used by one command at a time" in capsys.readouterr().err
+    os.kill(optimizer.child, signal.SIGINT)
+    assert optimizer.wait() == 130
+
+
+def test_a_token_comes_from_a_file_or_the_environment(serve, tmp_path, monkeypatch, capsys):
+    server = serve()
+    state = ["--state", str(tmp_path / "run.json")]
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", server.url, "--rounds", "1", *state])
+    assert "--token-file or BOTORCH_PRIVATE_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv("BOTORCH_PRIVATE_TOKEN", server.token)
+    assert cli.main(["optimize", server.url, "--rounds", "1", *state]) == 0
+    monkeypatch.setenv("BOTORCH_PRIVATE_TOKEN", server.staff_token)
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", server.url, "--rounds", "2", *state])
+    assert "token must be one for a modeler, got one for staff" in capsys.readouterr().err
+    empty = tmp_path / "empty"
+    empty.write_text("\n")
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", server.url, "--rounds", "2", *state, "--token-file", str(empty)])
+    assert "--token-file must hold the curator's token" in capsys.readouterr().err
+
+
+def test_help_suffices(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["optimize", "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    for option in ("--rounds", "--pending", "--token-file", "--state", "--plot", "--ca-file", "--seed"):
+        assert option in text
+    assert "BOTORCH_PRIVATE_TOKEN" in text
+    assert "Ctrl-C" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [(["--rounds", "0"], "--rounds: must be a whole"), (["--seed", "-1"], "--seed: must be a whole")],
+)
+def test_numbers_that_are_none_are_refused(more, message, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", "http://127.0.0.1:9", "--rounds", "1", *more])
+    assert message in capsys.readouterr().err

@@ -1,0 +1,299 @@
+"""Each row of the README's table "What works with the transform", as a check of what it says.
+
+"yes" means equal to the same model on released rows. A check of a "no" shows how BoTorch refuses it,
+and, where the table names a remedy in BoTorch, that the remedy works.
+"""
+
+import copy
+import io
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from botorch.acquisition import LogExpectedImprovement, qMaxValueEntropy, qUpperConfidenceBound
+from botorch.acquisition.input_constructors import get_acqf_input_constructor
+from botorch.acquisition.proximal import ProximalAcquisitionFunction
+from botorch.cross_validation import loo_cv
+from botorch.fit import fit_gpytorch_mll
+from botorch.generation import MaxPosteriorSampling
+from botorch.models import ModelListGP, MultiTaskGP, PairwiseGP, SingleTaskGP
+from botorch.models.transforms.input import AppendFeatures, ChainedInputTransform, Normalize
+from botorch.models.transforms.outcome import Standardize
+from botorch.optim import (
+    optimize_acqf,
+    optimize_acqf_discrete,
+    optimize_acqf_discrete_local_search,
+)
+from botorch.sampling import SobolQMCNormalSampler
+from botorch.sampling.pathwise import draw_matheron_paths
+from botorch.utils.datasets import SupervisedDataset
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from helpers.twins import TEST, TRAIN, Twins
+from torch.testing import assert_close
+
+from botorch_private import (
+    DiscreteUCB,
+    NoisyProjection,
+    PrivateProjectionTransform,
+    PublicScaling,
+    ReleasedInputKernel,
+)
+
+README = Path(__file__).parents[2] / "README.md"
+NEW = [20, 3]
+CHECKS = {}
+
+
+def row(feature, works):
+    """Name the row of the README that a check stands for."""
+
+    def register(check):
+        CHECKS[feature, works] = check
+        return check
+
+    return register
+
+
+@pytest.fixture
+def case():
+    return Twins()
+
+
+# --- what works ---
+
+
+@row("`SingleTaskGP`, with learned or known noise", "yes")
+def single(case):
+    case.same(case.private(), case.plain())
+    noise = torch.full((9, 1), 0.1, dtype=torch.float64)
+    case.same(case.private(train_Yvar=noise), case.plain(train_Yvar=noise))
+
+
+@row("`ModelListGP`", "yes")
+def model_list(case):
+    private, plain = ([build(m) for m in range(2)] for build in (case.private, case.plain))
+    case.same(ModelListGP(*private), ModelListGP(*plain))
+
+
+@row("batched training data", "yes")
+def batched(case):
+    train = torch.stack([TRAIN, TRAIN + 5])
+    case.same(case.private(train=train), case.plain(train=train))
+
+
+@row("`fit_gpytorch_mll`", "yes")
+def fit(case):
+    models = case.private(), case.plain()
+    for model in models:
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    case.same(*models)
+
+
+@row("`optimize_acqf_discrete`", "yes")
+def discrete(case):
+    found = []
+    for model, X in ((case.private(), case.records), (case.plain(), case.rows)):
+        acqf = LogExpectedImprovement(model, best_f=0.5)
+        (chosen,), _ = optimize_acqf_discrete(acqf, q=1, choices=X)
+        found.append(int((chosen == X).all(dim=-1).nonzero()))
+    assert found[0] == found[1]
+
+
+@row("acquisition functions by samples (`qUpperConfidenceBound`, ...), with `X_pending`", "yes")
+def by_samples(case):
+    values = []
+    for model, X in ((case.private(), case.records), (case.plain(), case.rows)):
+        sampler = SobolQMCNormalSampler(torch.Size([16]), seed=1)
+        acqf = qUpperConfidenceBound(model, beta=1.0, sampler=sampler, X_pending=X[[3, 4]])
+        values.append(acqf(X[TEST].reshape(9, 2, -1)))
+    assert_close(*values, rtol=1e-9, atol=1e-9)
+
+
+@row("`get_acqf_input_constructor(DiscreteUCB)`, as Ax calls it", "yes")
+def input_constructor(case):
+    data = SupervisedDataset(
+        case.records[TRAIN], case.Y[TRAIN, :1], feature_names=list("abc"), outcome_names=["y"]
+    )
+    build = get_acqf_input_constructor(DiscreteUCB)
+    inputs = build(model=case.private(), training_data=data, candidates=case.records)
+    assert_close(DiscreteUCB(**inputs).scores(), DiscreteUCB(case.plain(), case.rows, 10).scores())
+
+
+@row("`MaxPosteriorSampling` (Thompson sampling over the records)", "yes")
+def thompson(case):
+    chosen = MaxPosteriorSampling(case.private(), replacement=False)(case.records, num_samples=3)
+    assert all((x == case.records).all(dim=-1).any() for x in chosen)
+
+
+@row("`fantasize`", "yes")
+def fantasies(case):
+    sampler = SobolQMCNormalSampler(torch.Size([4]), seed=1)
+    private = case.private().fantasize(case.records[NEW], copy.deepcopy(sampler))
+    case.same(private, case.plain().fantasize(case.rows[NEW], copy.deepcopy(sampler)))
+
+
+@row("`condition_on_observations`", "yes")
+def condition(case):
+    private, plain, Y = case.private(), case.plain(), case.Y[NEW, :1]
+    case.same(private, plain)
+    grown = private.condition_on_observations(case.records[NEW], Y)
+    case.same(grown, plain.condition_on_observations(case.rows[NEW], Y))
+
+
+@row("`Standardize`, or no outcome transform", "yes")
+def standardize(case):
+    for make in (lambda: Standardize(1), lambda: None):
+        case.same(case.private(outcome_transform=make()), case.plain(outcome_transform=make()))
+
+
+@row("`loo_cv`", "yes")
+def leave_one_out(case):
+    assert_close(loo_cv(case.private()).posterior.mean, loo_cv(case.plain()).posterior.mean)
+
+
+@row("`state_dict` and `load_state_dict`", "yes")
+def state_dict(case):
+    donor, heir = case.private(), case.private()
+    donor.likelihood.noise = 0.3
+    heir.load_state_dict(donor.state_dict())
+    assert torch.equal(heir.posterior(case.records).mean, donor.posterior(case.records).mean)
+
+
+@row("`ChainedInputTransform` after `Normalize`", "yes")
+def chain(case):
+    normalize = Normalize(3, bounds=torch.stack([case.scaling.lower, case.scaling.upper]))
+    box = PublicScaling([0.0] * 3, [1.0] * 3)
+    inner = PrivateProjectionTransform(normalize(case.records), box, NoisyProjection(8.0))
+    chained = Twins(ChainedInputTransform(normalize=normalize, private=inner))
+    kernels = [ReleasedInputKernel.of(inner.release) for _ in range(2)]
+    chained.same(chained.private(covar_module=kernels[0]), chained.plain(covar_module=kernels[1]))
+
+
+@row("float32 `X`", "yes")
+def float32(case):
+    assert torch.equal(case.transform(case.records.float()), case.rows.float())
+    with pytest.raises(ValueError, match="float32 values rarely equal"):
+        case.transform(case.records.float() * 1.001)
+
+
+@row("`subset_output`", "yes")
+def subset(case):
+    private = SingleTaskGP(case.records[TRAIN], case.Y[TRAIN], input_transform=case.transform)
+    plain = SingleTaskGP(case.rows[TRAIN], case.Y[TRAIN])
+    case.same(private.subset_output([1]), plain.subset_output([1]))
+
+
+# --- what does not ---
+
+
+@row("`optimize_acqf`, `optimize_acqf_discrete_local_search`", "no")
+def invented_records(case):
+    acqf = LogExpectedImprovement(case.private(), best_f=0.5)
+    bounds = torch.stack([case.scaling.lower, case.scaling.upper])
+    settings = {"q": 1, "num_restarts": 2, "raw_samples": 4}
+    with pytest.raises(ValueError, match="X must hold records only"):
+        optimize_acqf(acqf, bounds, **settings)
+    values = [case.records[:4, i] for i in range(3)]
+    with pytest.raises(ValueError, match="X must hold records only"):
+        optimize_acqf_discrete_local_search(acqf, discrete_choices=values, **settings)
+
+
+@row("`draw_matheron_paths`", "no")
+def matheron(case):
+    kernels = [ScaleKernel(RBFKernel(ard_num_dims=5)) for _ in range(2)]
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        draw_matheron_paths(case.private(covar_module=kernels[0]).eval(), torch.Size([3]))(case.records)
+    with pytest.raises(NotImplementedError, match="gen_kernel_features"):
+        draw_matheron_paths(case.plain(), torch.Size([3]))
+    paths = draw_matheron_paths(case.plain(covar_module=kernels[1]), torch.Size([3]))
+    assert paths(case.rows).shape == (3, 24)
+
+
+@row("`qMaxValueEntropy(candidate_set=...)`", "no")
+def max_value_entropy(case):
+    with pytest.raises(RuntimeError, match="Sizes of tensors must match"):
+        qMaxValueEntropy(case.private().eval(), candidate_set=case.records)
+    values = qMaxValueEntropy(case.plain().eval(), candidate_set=case.rows)(case.rows[:, None])
+    assert torch.isfinite(values).all()
+
+
+@row("`ProximalAcquisitionFunction`", "no")
+def proximal(case):
+    for model, X, works in ((case.private(), case.records, False), (case.plain(), case.rows, True)):
+        acqf = LogExpectedImprovement(model, best_f=0.5)
+        weighted = ProximalAcquisitionFunction(acqf, torch.ones_like(X[0]), beta=1.0)
+        if works:
+            assert torch.isfinite(weighted(X[:, None])).all()
+        else:
+            with pytest.raises(RuntimeError, match="must match the size"):
+                weighted(X[:, None])
+
+
+@row("`AppendFeatures` after the transform", "no")
+def append(case):
+    features = AppendFeatures(torch.zeros(2, 1, dtype=torch.float64))
+    chained = ChainedInputTransform(private=case.transform, append=features)
+    X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
+    model = SingleTaskGP(X, Y, input_transform=chained, covar_module=case.kernel())
+    with pytest.raises(RuntimeError, match="Sizes of tensors must match"):
+        model.posterior(case.records)
+
+
+@row("`MultiTaskGP`", "no")
+def multi_task(case):
+    task = torch.tensor([0.0, 1.0] * 4 + [0.0], dtype=torch.float64).unsqueeze(-1)
+    X, Y = torch.cat([case.records[TRAIN], task], dim=-1), case.Y[TRAIN, :1]
+    with pytest.raises(ValueError, match="X must have 3 columns, got 4"):
+        MultiTaskGP(X, Y, task_feature=-1, input_transform=case.transform)
+
+
+@row("`PairwiseGP`", "no")
+def pairwise(case):
+    pairs = torch.tensor([[0, 1], [2, 3], [4, 1]])
+    with pytest.raises(RuntimeError, match="must match the size"):
+        PairwiseGP(case.records[TRAIN], pairs, input_transform=case.transform).posterior(case.records)
+
+
+@row("`ModelListGP.condition_on_observations`", "no")
+def condition_list(case):
+    X, Y = case.records[NEW], case.Y[NEW]
+    model = ModelListGP(case.private(0), case.private(1))
+    model.posterior(X)
+    with pytest.raises(RuntimeError, match="Expected size 5 but got size 3"):
+        model.condition_on_observations([X, X], Y)
+    parts = [part.condition_on_observations(X, Y[:, [m]]) for m, part in enumerate(model.models)]
+    assert ModelListGP(*parts).posterior(X).mean.shape == (2, 2)
+
+
+@row("`pickle` of a model", "no")
+def pickled(case):
+    with pytest.raises(pickle.PicklingError, match="holds raw records"):
+        pickle.dumps(case.private())
+    file = io.BytesIO()
+    torch.save(case.private().state_dict(), file)
+    file.seek(0)
+    case.private().load_state_dict(torch.load(file, weights_only=True))
+
+
+@row("`untransform`", "no")
+def no_way_back(case):
+    with pytest.raises(NotImplementedError, match="it would undo the release"):
+        case.transform.untransform(case.rows)
+
+
+# --- the table ---
+
+
+@pytest.mark.filterwarnings("ignore:Data .* not contained to the unit cube")
+@pytest.mark.parametrize("check", CHECKS.values(), ids=[feature for feature, _ in CHECKS])
+def test_the_row_says_what_is_so(check, case):
+    check(case)
+
+
+def test_the_readme_has_these_rows_and_no_others():
+    _, section = README.read_text(encoding="utf-8").split("## What works with the transform\n")
+    lines = re.findall(r"^\| (.+?) \| (yes|no) \|", section.split("\n## ")[0], flags=re.MULTILINE)
+    assert lines == list(CHECKS)
