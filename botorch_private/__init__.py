@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from botorch_private.curator.curator import Curator
+    from botorch_private.curator.features.encoding import Encoding
+    from botorch_private.curator.features.kinds import Category, Number, YesNo
+    from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
@@ -42,10 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetError",
+    "Category",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
     "DiscreteUCB",
+    "Encoding",
     "History",
     "Ledger",
     "MeasurementError",
@@ -54,6 +59,7 @@ __all__ = [
     "NoPrivacy",
     "NoisyProjection",
     "NotDifferentiallyPrivate",
+    "Number",
     "Observation",
     "OutcomeMechanism",
     "PrivacyGuarantee",
@@ -67,8 +73,11 @@ __all__ = [
     "SpectralProjection",
     "TiedScoresWarning",
     "WithdrawnError",
+    "YesNo",
     "compose",
     "fit_model",
+    "load_encoding",
+    "load_ranges",
     "make_model",
     "run",
     "ucb_beta",
@@ -79,10 +88,12 @@ __version__ = "0.1.0"
 # Names load when they are first used: `botorch-private --help` does not wait for BoTorch.
 _HOMES = {
     "BudgetError": "curator.ledger",
+    "Category": "curator.features.kinds",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
     "DiscreteUCB": "modeler.acquisition",
+    "Encoding": "curator.features.encoding",
     "History": "modeler.history",
     "Ledger": "curator.ledger",
     "MeasurementError": "curator.objective",
@@ -91,6 +102,7 @@ _HOMES = {
     "NoPrivacy": "curator.mechanisms",
     "NoisyProjection": "curator.mechanisms",
     "NotDifferentiallyPrivate": "privacy.warnings",
+    "Number": "curator.features.kinds",
     "Observation": "exchange.observation",
     "OutcomeMechanism": "curator.mechanisms",
     "PrivacyGuarantee": "privacy.guarantee",
@@ -104,8 +116,11 @@ _HOMES = {
     "SpectralProjection": "curator.mechanisms",
     "TiedScoresWarning": "modeler.acquisition",
     "WithdrawnError": "exchange.observation",
+    "YesNo": "curator.features.kinds",
     "compose": "privacy.spending",
     "fit_model": "modeler.models",
+    "load_encoding": "curator.features.ranges",
+    "load_ranges": "curator.features.ranges",
     "make_model": "modeler.models",
     "run": "modeler.run",
     "ucb_beta": "modeler.acquisition",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import botorch_private
 from botorch_private.cli import demo
 from botorch_private.cli import main as cli
 from botorch_private.cli.plots import plot_regret
@@ -119,3 +120,9 @@ def test_plot_of_a_single_run_is_written_without_a_band(tmp_path):
     text = path.read_text()
     assert text.startswith("<?xml")
     assert "FillBetween" not in text
+
+
+def test_python_m_runs_the_same_command_line():
+    command = [sys.executable, "-m", "botorch_private", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"botorch-private {botorch_private.__version__}\n"

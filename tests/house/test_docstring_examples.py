@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import botorch_private
-from botorch_private.curator.features.encoding import Encoding
 
 TESTS = Path(__file__).parents[1]
 SETUP = TESTS.parent / "docs" / "reference" / "index.md"
@@ -35,7 +34,6 @@ def documented():
             for member, value in vars(thing).items() if inspect.isclass(thing) else ():
                 if not member.startswith("_"):
                     yield f"{home}.{name}.{member}".removeprefix("botorch_private."), value
-    yield "encoding.Encoding", Encoding
 
 
 def examples(thing):
@@ -61,8 +59,7 @@ def names(setup, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(TESTS / "remote"))
+def server(tmp_path):
     from helpers.remote_server import Server, make_curator
 
     server = Server(tmp_path / "folder", make_curator())

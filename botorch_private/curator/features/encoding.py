@@ -34,8 +34,6 @@ class Encoding:
 
     Example:
         >>> import pandas
-        >>> from botorch_private.curator.features.encoding import Encoding
-        >>> from botorch_private.curator.features.kinds import Category, Number
         >>> encoding = Encoding([Number("age", 18, 100), Category("ward", ("icu", "er"))])
         >>> stays = pandas.DataFrame({"age": [41, 87], "ward": ["icu", "er"]})
         >>> curator = Curator(encoding.encode(stays), encoding.scaling, mechanism, [1.0, 2.0])

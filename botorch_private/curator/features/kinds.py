@@ -29,6 +29,10 @@ class Number:
         lower: Smallest value, in raw units.
         upper: Largest value, above `lower`.
         lengthscale: Relative importance, in raw units; None: half of the range.
+
+    Example:
+        >>> Encoding([Number("age", 18, 100)]).scaling.names
+        ('age',)
     """
 
     kind: ClassVar[str] = "number"
@@ -60,6 +64,10 @@ class YesNo:
     Args:
         name: Of the feature.
         lengthscale: Relative importance, where the step from no to yes is 1; None: one half.
+
+    Example:
+        >>> YesNo("diabetes").encode(["yes", "no"]).tolist()
+        [[1.0], [0.0]]
     """
 
     kind: ClassVar[str] = "boolean"
@@ -102,6 +110,10 @@ class Category:
 
     Raises:
         ValueError: If the categories are fewer than two, repeated or empty.
+
+    Example:
+        >>> Category("ward", ("icu", "surgery")).columns
+        ('ward=icu', 'ward=surgery')
     """
 
     kind: ClassVar[str] = "category"

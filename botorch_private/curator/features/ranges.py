@@ -28,7 +28,13 @@ def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no such file, or a feature is no number: the message names the feature.
+        ValueError: If it is no such file, or a feature is not a number: the message names the feature.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("numbers.toml").write_text("features.age = { lower = 18, upper = 100 }")
+        >>> load_ranges("numbers.toml").names
+        ('age',)
     """
     encoding = load_encoding(path)
     for feature in encoding.features:
@@ -69,6 +75,12 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If it is no such file: the message names the feature and the key.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("ranges.toml").write_text('features.diabetes = { kind = "boolean" }')
+        >>> load_encoding("ranges.toml").features
+        (YesNo(name='diabetes', lengthscale=None),)
     """
     path = Path(path)
     if not path.is_file():
