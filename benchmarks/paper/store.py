@@ -15,10 +15,12 @@ import botorch_private
 
 # What no run depends on, of the package; the libraries that runs depend on; and what they depend on
 # of this folder.
-_WITHOUT = (
-    *("audit", "declaring", "optimize", "report", "service", "cli.py", "demo.py", "encoding.py"),
-    *("feature_kinds.py", "loop.py", "open_questions.py", "plots.py", "ranges.py", "tables.py"),
-    "transform.py",
+_WITHOUT = (  # files, and folders with a slash behind them
+    *("__main__.py", "audit/", "cli/", "report/"),
+    *("modeler/run.py", "modeler/keep_open.py", "modeler/remote/"),
+    *("curator/service/", "curator/transform.py"),
+    *(f"curator/features/{name}.py" for name in ("asking", "described", "encoding", "kinds")),
+    *(f"curator/features/{name}.py" for name in ("ranges", "tables", "template")),
 )
 _LIBRARIES = ("botorch", "gpytorch", "linear_operator", "numpy", "scipy", "torch")
 _OWN = (
@@ -123,7 +125,7 @@ def fingerprint(folder: Path = Path(__file__).parent) -> str:
     sources |= {f"paper/{path.name}": path for path in (folder / "data").iterdir()}
     for path in package.rglob("*"):
         name = path.relative_to(package).as_posix()
-        if path.suffix in (".py", ".npz", ".json") and name.split("/")[0] not in _WITHOUT:
+        if path.suffix in (".py", ".npz", ".json") and not name.startswith(_WITHOUT):
             sources[name] = path
     versions = " ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     digest = hashlib.sha256(versions.encode())

@@ -154,7 +154,7 @@ def test_a_change_of_the_service_leaves_finished_runs_valid_and_one_of_a_mechani
         assert path.exists(), name
         (path if path.is_file() else path / "__init__.py").write_text("# changes no run\n")
     assert fingerprint() == first
-    (package / "mechanisms" / "noise.py").write_text("# changes all of them\n")
+    (package / "curator" / "mechanisms" / "noise.py").write_text("# changes all of them\n")
     assert fingerprint() != first
 
 

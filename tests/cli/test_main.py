@@ -57,8 +57,8 @@ def test_bad_arguments_are_refused_before_any_work(arguments, message, capsys, m
 def test_missing_matplotlib_is_said_before_any_work():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from botorch_private import cli\n"
-        "cli.main(['demo', '--quick'])\n"
+        "from botorch_private.cli.main import main\n"
+        "main(['demo', '--quick'])\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

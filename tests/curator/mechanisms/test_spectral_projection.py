@@ -133,14 +133,17 @@ def share_of_columns_that_a_table_explains(X, rows, mechanism):
 
 @pytest.mark.filterwarnings("ignore::botorch_private.NotDifferentiallyPrivate")
 def test_float64_tells_neighbours_apart_without_error_where_records_do_not_outnumber_features():
-    """60 releases a side: a table explains some 85 of 100 columns of its own, 50 of its neighbour's."""
-    mechanism = SpectralProjection(1.0, 1e-5, 100)
+    """60 releases a side: a table explains 84 % or more of 400 columns of its own, 52 % of the other's.
+
+    The threshold is 7 standard deviations from either side; processors differ by some 3 %.
+    """
+    mechanism = SpectralProjection(1.0, 1e-5, 400)
     X, neighbour = np.array([[0.0, 0.0], [5.0, 3.0]]), np.array([[0.0, 0.0], [5.0, 4.0]])
     generator = torch.Generator().manual_seed(0)
     for table_released, its_own in ((X, True), (neighbour, False)):
         for _ in range(60):
             rows = mechanism.apply(torch.from_numpy(table_released), generator=generator)
-            assert (share_of_columns_that_a_table_explains(X, rows, mechanism) > 0.65) == its_own
+            assert (share_of_columns_that_a_table_explains(X, rows, mechanism) > 0.68) == its_own
 
 
 @pytest.mark.parametrize(
