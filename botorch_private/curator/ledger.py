@@ -15,13 +15,19 @@ from typing import Any
 from filelock import FileLock
 
 from botorch_private._base import validate
+from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import require_folder, write_whole
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import compose, least_delta, total, total_delta
 
-FORMAT = "botorch-private ledger"
-FORMAT_VERSION = 1
+FORMAT = FileFormat(
+    "botorch-private ledger",
+    1,
+    "a ledger",
+    "restore it rather than starting anew, since what was spent is known from it alone",
+    digest=False,
+)
 
 
 class BudgetError(RuntimeError):
@@ -213,26 +219,15 @@ class Ledger:
 
     def _read(self) -> list[Entry]:
         assert self.path is not None
-        try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                raise KeyError("its format is another one")
-            version = content["format_version"]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._damaged(error) from error
-        if version != FORMAT_VERSION:
-            raise ValueError(
-                f"path must be a ledger of format version {FORMAT_VERSION}, but {self.path} has version "
-                f"{version}: if that is newer, upgrade botorch-private"
-            )
+        content = FORMAT.loads(self.path.read_bytes(), self.path)
         try:
             budget = _guarantee(content["budget"])
             entries = [
                 Entry(PrivacyGuarantee.from_json(json.dumps(each.pop("guarantee"))), **each)
                 for each in content["entries"]
             ]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise self._damaged(error) from error
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise FORMAT.refusal(self.path, "is damaged") from None
         if self.budget is None:
             self.budget = budget
         elif budget != self.budget:
@@ -243,20 +238,12 @@ class Ledger:
             )
         return entries
 
-    def _damaged(self, error: Exception) -> ValueError:
-        return ValueError(
-            f"path must be a ledger, but {self.path} is none or is damaged ({error}): restore it rather "
-            f"than starting anew, since what was spent is known from it alone"
-        )
-
     def _write(self, entries: list[Entry]) -> None:
         if self.path is not None:
             write_whole(self.path, self._content(entries))
 
     def _content(self, entries: list[Entry]) -> bytes:
         content = {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
             "budget": None if self.budget is None else json.loads(self.budget.to_json()),
             "entries": [
                 {
@@ -268,7 +255,7 @@ class Ledger:
                 for entry in entries
             ],
         }
-        return json.dumps(content, indent=1).encode()
+        return FORMAT.dumps(content, indent=1)
 
 
 def _guarantee(value: Any) -> PrivacyGuarantee | None:

@@ -16,12 +16,12 @@ from safetensors.torch import save
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
-FORMAT = "botorch-private release"
-FORMAT_VERSION = 1
+FORMAT = FileFormat("botorch-private release", 1, "a whole release file, as Release.save writes it")
 _LEAST_SHARE = 0.01
 _SETTINGS = ("isotropic", "noise_dim", "noise_variance")
 _GUARANTEES = ("guarantee", "outcome_guarantee")
@@ -103,12 +103,8 @@ class Release:
         The file appears whole or not at all. No pickle is involved.
         """
         settings = self._settings()
-        metadata = {
-            "format": FORMAT,
-            "format_version": str(FORMAT_VERSION),
-            "settings": settings,
-            "sha256": _digest(self.candidates, settings),
-        }
+        metadata = {name: str(value) for name, value in FORMAT.header.items()}
+        metadata |= {"settings": settings, "sha256": _digest(self.candidates, settings)}
         content = save({"candidates": self.candidates.contiguous()}, metadata=metadata)
         write_whole(Path(path), content)
 
@@ -129,20 +125,14 @@ class Release:
         try:
             with safe_open(path, framework="pt") as file:
                 metadata = file.metadata() or {}
-                if metadata.get("format") != FORMAT:
-                    raise ValueError(f"path must be a file written by Release.save, but {path} is not")
-                _refuse_other_version(metadata, path)
+                FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
                 candidates = file.get_tensor("candidates").clone()
         except SafetensorError as error:
-            raise ValueError(
-                f"path must be a whole release file, but {path} is truncated or damaged: {error}"
-            ) from error
+            raise FORMAT.refusal(path, "is truncated or damaged") from error
         settings = metadata.get("settings", "")
         if _digest(candidates, settings) != metadata.get("sha256"):
-            raise ValueError(
-                f"path must be an unaltered release file, but {path} was changed after saving"
-            )
+            raise FORMAT.refusal(path, "was changed after saving")
         values = json.loads(settings)
         for name in _GUARANTEES:
             if values.get(name) is not None:
@@ -166,17 +156,8 @@ class Release:
         return json.dumps(values, sort_keys=True)
 
 
-def _refuse_other_version(metadata: dict[str, str], path: Path) -> None:
-    version = metadata.get("format_version", "")
-    if version != str(FORMAT_VERSION):
-        raise ValueError(
-            f"path must be a release of format version {FORMAT_VERSION}, but {path} has version "
-            f"{version!r}: if that is newer, upgrade botorch-private"
-        )
-
-
 def _digest(candidates: Tensor, settings: str) -> str:
-    digest = hashlib.sha256(f"{FORMAT_VERSION} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
+    digest = hashlib.sha256(f"{FORMAT.version} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
     digest.update(settings.encode())
     digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
     return digest.hexdigest()

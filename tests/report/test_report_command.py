@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
         ([], "the following arguments are required: RELEASE"),
         (["none.safetensors"], "argument RELEASE: path must be a release file, but there is no file"),
         (["text.safetensors"], "argument RELEASE: path must be a whole release file"),
-        (["damaged.safetensors"], "argument RELEASE: path must be an unaltered release file"),
+        (["damaged.safetensors"], "argument RELEASE: path must be a whole release file"),
         (["table.csv"], "argument RELEASE: path must be a whole release file"),
         (["r.safetensors", "--records", "table.csv"], "argument --records: needs --ranges"),
         (["r.safetensors", "--ranges", "none.toml"], "argument --ranges: path must be a file of ranges"),

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.modeler import Modeler
 
-FORMAT = "botorch-private run"
-FORMAT_VERSION = 1
+FORMAT = FileFormat(
+    "botorch-private run",
+    1,
+    "a state that 'botorch-private optimize' wrote",
+    "name another file to begin again (rows that were measured before are answered at once)",
+)
 LARGEST_SEED = 2**63 - 1
 
 
@@ -89,9 +91,7 @@ class RunState:
 
     def save(self, path: Path) -> None:
         """Write the file; it appears whole or not at all."""
-        values = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
-        values["sha256"] = _digest(values)
-        write_whole(path, (json.dumps(values, allow_nan=False) + "\n").encode())
+        write_whole(path, FORMAT.dumps(asdict(self)))
 
     @classmethod
     def load(cls, path: Path) -> RunState:
@@ -101,32 +101,7 @@ class RunState:
             ValueError: If it is damaged, something else, or from another version.
             OSError: If it cannot be read.
         """
-        try:
-            values = json.loads(path.read_bytes())
-        except ValueError:
-            raise _unusable(path, "it is truncated or damaged") from None
-        if not isinstance(values, dict) or values.get("format") != FORMAT:
-            raise _unusable(path, "it is something else")
-        if values.get("format_version") != FORMAT_VERSION:
-            raise _unusable(
-                path, f"its version is {values.get('format_version')!r}, upgrade the package"
-            )
-        digest = values.pop("sha256", None)
-        if digest != _digest(values):
-            raise _unusable(path, "it was changed after saving")
-        del values["format"], values["format_version"]
+        values = FORMAT.loads(path.read_bytes(), path)
         values["settings"] = Settings(**values["settings"])
         values["history"] = [(index, value) for index, value in values["history"]]
         return cls(**values)
-
-
-def _digest(values: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-def _unusable(path: Path, why: str) -> ValueError:
-    return ValueError(
-        f"the state must be a file that 'botorch-private optimize' wrote, but {path} cannot be "
-        f"used: {why}; name another file to begin again (rows that were measured "
-        f"before are answered at once)"
-    )

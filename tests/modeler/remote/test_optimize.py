@@ -171,10 +171,10 @@ def test_a_state_that_is_damaged_of_another_release_or_other_settings_is_refused
     assert cli.main(["optimize", *arguments(server, "--rounds", "2", "--seed", "5")]) == 0
     whole = state.read_text()
     cases = [
-        (server, whole[:-20], (), "it is truncated or damaged"),
-        (server, whole.replace('"seed": 5', '"seed": 6'), (), "it was changed after saving"),
-        (server, "[]", (), "it is something else"),
-        (server, whole.replace('_version": 1', '_version": 2'), (), "its version is 2"),
+        (server, whole[:-20], (), "is truncated or damaged; name another file"),
+        (server, whole.replace('"seed": 5', '"seed": 6'), (), "was changed after saving"),
+        (server, "[]", (), "is not one"),
+        (server, whole.replace('_version": 1', '_version": 2'), (), "is of another version"),
         (server, whole, ("--seed", "6"), "--seed must be 5 as in"),
         (server, whole, ("--beta-scale", "0.5"), "--beta-scale must be 1.0 as in"),
         (other, whole, (), "rows of one are not rows of the other"),
