@@ -7,8 +7,8 @@ from botorch_private.audit.order import OrderResult, order_audit
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.audit.registration import guess, registration_attack
 from botorch_private.audit.repeats import RepeatsResult, repeats_audit
-from botorch_private.audit.replay import Replay, replay
 from botorch_private.audit.result import AuditResult
+from botorch_private.audit.same_noise import Replay, replay
 
 __all__ = [
     "AuditResult",

@@ -69,7 +69,7 @@ class Ledger:
             None: in memory.
 
     Raises:
-        ValueError: If the file is no ledger, or has another budget.
+        ValueError: If the file is not a ledger, or has another budget.
 
     Example:
         >>> ledger = Ledger(PrivacyGuarantee.budget(epsilon=6.0))

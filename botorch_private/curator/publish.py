@@ -31,7 +31,7 @@ class Published:
     Args:
         release: What crosses to the modeler.
         permutation: ``n`` integers: released row -> record.
-        row_map: Map from scaled rows to released rows; None where the mechanism is none.
+        row_map: Map from scaled rows to released rows; None where it is not one map for all rows.
         more: Releases further scaled records beside these; None where the mechanism cannot.
         scaling: Maps raw records to scaled ones.
     """
@@ -206,7 +206,7 @@ def publish_more(
 
 
 def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:
-    """Refuse a scaling or a mechanism that is none, such as swapped arguments."""
+    """Refuse what is not a scaling or not a mechanism, such as swapped arguments."""
     if not isinstance(scaling, PublicScaling):
         raise TypeError(f"scaling must be a PublicScaling, got {_type(scaling)}")
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):

@@ -234,7 +234,7 @@ class _Secret:
             str(tuple(p) if len(p) > 1 else p[0]) for p in missing[:_POSITIONS_SHOWN].tolist()
         )
         more = f" and {len(missing) - _POSITIONS_SHOWN} more" if len(missing) > _POSITIONS_SHOWN else ""
-        message = f"X must hold records only, but the rows at position {shown}{more} are none"
+        message = f"X must hold records only, but these positions are not records: {shown}{more}"
         if X.dtype != torch.float64:
             return f"{message}: {X.dtype} values rarely equal the float64 records, pass X as float64"
         return (

@@ -57,7 +57,7 @@ class PrivacyGuarantee:
 
     Args:
         mechanism: Name of the mechanism.
-        epsilon: Epsilon for neighbours at one unit of distance, > 0; infinite where there is none.
+        epsilon: Epsilon for neighbours at one unit of distance, > 0; infinite where nothing is promised.
         delta: Delta in [0, 1), `delta_fp` included.
         holds: Whether the promise is a theorem for this release.
         reasons: Why it does not hold; empty where it does.
@@ -191,7 +191,7 @@ class PrivacyGuarantee:
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyGuarantee:
-        """Restore a guarantee from `to_json`; a text that is none is a ValueError."""
+        """Restore a guarantee from `to_json`; another text is a ValueError."""
         try:
             return _from_fields(json.loads(text))
         except (AttributeError, KeyError, TypeError, ValueError) as error:

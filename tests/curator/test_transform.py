@@ -155,15 +155,15 @@ def with_strangers(shape, positions):
 @pytest.mark.parametrize(
     ("shape", "positions", "named"),
     [
-        ((12,), [(3,)], "position 3 are none"),
-        ((12,), [(2,), (7,)], "position 2, 7 are none"),
-        ((4, 3), [(0, 1), (3, 2)], r"position \(0, 1\), \(3, 2\) are none"),
-        ((2, 3, 2), [(1, 2, 0)], r"position \(1, 2, 0\) are none"),
-        ((12,), [(i,) for i in range(8)], "position 0, 1, 2, 3, 4 and 3 more are none"),
+        ((12,), [(3,)], "not records: 3"),
+        ((12,), [(2,), (7,)], "not records: 2, 7"),
+        ((4, 3), [(0, 1), (3, 2)], r"not records: \(0, 1\), \(3, 2\)"),
+        ((2, 3, 2), [(1, 2, 0)], r"not records: \(1, 2, 0\)"),
+        ((12,), [(i,) for i in range(8)], "not records: 0, 1, 2, 3, 4 and 3 more"),
     ],
 )
 def test_rows_that_are_no_records_are_named_by_position(shape, positions, named):
-    with pytest.raises(ValueError, match=f"X must hold records only, but the rows at {named}"):
+    with pytest.raises(ValueError, match=f"X must hold records only, but these positions are {named}"):
         TRANSFORM.transform(with_strangers(shape, positions))
 
 
@@ -171,7 +171,7 @@ def test_rows_that_are_no_records_are_named_by_position(shape, positions, named)
 def test_a_refusal_does_not_show_the_row(stranger):
     X = RECORDS.clone()
     X[5, 1] = stranger
-    with pytest.raises(ValueError, match="position 5 are none") as refusal:
+    with pytest.raises(ValueError, match="not records: 5") as refusal:
         TRANSFORM.transform(X)
     assert not any(f"{value:.5g}" in str(refusal.value) for value in X[5].tolist())
 
@@ -179,7 +179,7 @@ def test_a_refusal_does_not_show_the_row(stranger):
 def test_a_row_one_rounding_step_from_a_record_is_refused():
     X = RECORDS.clone()
     X[2, 0] = torch.nextafter(X[2, 0], torch.tensor(2.0, dtype=torch.float64))
-    with pytest.raises(ValueError, match="position 2 are none"):
+    with pytest.raises(ValueError, match="not records: 2"):
         TRANSFORM.transform(X)
 
 
@@ -262,7 +262,7 @@ def test_float32_rows_that_are_records_are_answered_in_float32():
 
 def test_float32_rows_that_are_no_records_are_refused_with_the_remedy():
     with pytest.raises(
-        ValueError, match=r"position 0, 1.*torch.float32 values rarely equal.*as float64"
+        ValueError, match=r"not records: 0, 1.*torch.float32 values rarely equal.*as float64"
     ):
         TRANSFORM.transform(RECORDS.float())
 

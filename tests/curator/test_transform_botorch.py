@@ -402,7 +402,7 @@ def test_posterior_at_rows_that_are_no_records_names_their_positions(rotated, re
     private, _, _ = twins(rotated, records, outcomes[:, :1])
     X = records[TEST].clone().unsqueeze(-2)
     X[[4, 9]] += 0.001
-    with pytest.raises(ValueError, match=r"position \(4, 0\), \(9, 0\) are none"):
+    with pytest.raises(ValueError, match=r"not records: \(4, 0\), \(9, 0\)"):
         private.posterior(X)
 
 

@@ -43,7 +43,7 @@ def saved(state):
 
 
 def strangers():
-    """Records with one value changed by one unit in the last place: the nearest that are none."""
+    """Records with one value changed by one unit in the last place: the nearest that are not records."""
     nearest = RECORDS.clone()
     nearest[:, 2] = torch.nextafter(nearest[:, 2], torch.full_like(nearest[:, 2], torch.inf))
     return nearest

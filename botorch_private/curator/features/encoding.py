@@ -78,7 +78,7 @@ class Encoding:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps between two values of each feature that is no number."""
+        """The steps between two values of each feature that is not a number."""
         return self.scaling.steps
 
     @property

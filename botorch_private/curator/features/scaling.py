@@ -37,7 +37,7 @@ class PublicScaling:
         names: Names of the features, for messages and for the printed guarantee.
         choices: Features that are a yes/no or a category -> the names of the columns that hold them: one
             column that is at either end of its range, or one for each category, of which one is at its
-            upper end and the others are at their lower. `Encoding` declares them. None: there are none.
+            upper end and the others are at their lower. `Encoding` declares them. None: all are numbers.
 
     Attributes:
         unit (Tensor): What one unit of distance is, ``d`` floats in raw units.

@@ -64,7 +64,7 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
     Raises:
         FileNotFoundError: If there is no such file.
         ImportError: As in `read_table`.
-        ValueError: As in `read_table`, or if a value is none of the declared ones.
+        ValueError: As in `read_table`, or if a value is not one of the declared ones.
     """
     path = Path(path)
     numbers = [each.name for each in encoding.features if isinstance(each, Number)]
