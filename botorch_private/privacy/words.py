@@ -9,6 +9,7 @@ from typing import Any
 from botorch_private.privacy.rounding import round_down, round_up
 
 BUDGET = "a budget"
+NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
 _HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
@@ -28,26 +29,29 @@ def sentences(guarantee: Any) -> Iterator[str]:
     for reason in guarantee.reasons:
         yield f"  Why not: {reason}."
     if not guarantee.holds:
-        yield "  What follows is what the settings would promise, not what is kept."
+        yield f"  {NOT_KEPT}"
+    for sentence in promised(guarantee):
+        yield f"  {sentence}"
     if math.isinf(guarantee.epsilon):
-        yield "  Nothing is promised: epsilon is infinite."
         return
-    yield f"  Adjacency: {guarantee.adjacency}."
-    yield _promise(guarantee)
     if guarantee.covers_features:
         yield f"  One unit is: {_unit(guarantee)}."
         yield from _steps(guarantee)
         yield _other_distances(guarantee)
-    parts = guarantee.parts or (guarantee,)
-    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
-        yield f"  Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+    for sentence in clipped(guarantee):
+        yield f"  {sentence}"
     if guarantee.law is not None:
-        yield _noise(guarantee)
+        yield f"  {noise(guarantee)}"
     for assumption in guarantee.assumptions:
         yield f"  Note: {assumption}."
 
 
-def _promise(guarantee: Any) -> str:
+def promised(guarantee: Any) -> Iterator[str]:
+    """Say between which tables, and by how much, nothing can be told apart."""
+    if math.isinf(guarantee.epsilon):
+        yield "Nothing is promised: epsilon is infinite."
+        return
+    yield f"Adjacency: {guarantee.adjacency}."
     changes = []
     if guarantee.covers_features:
         changes.append("moving one record by 1 unit")
@@ -57,15 +61,21 @@ def _promise(guarantee: Any) -> str:
     what = "what is released and answered"
     if not guarantee.covers_outcomes:
         what = "these releases together" if len(guarantee.parts) > 1 else "this release"
-    floating_point = (
-        f" (of which {round_up(guarantee.delta_fp, 2)} is floating-point error)" if guarantee.law else ""
-    )
-    return (
-        f"  Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
+    rounded = round_up(guarantee.delta_fp, 2)
+    floating_point = f" (of which {rounded} is floating-point error)" if guarantee.delta_fp else ""
+    yield (
+        f"Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
         f"{round_up(guarantee.delta, 2)}. {' and '.join(changes).capitalize()} changes the chance of "
         f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
         f"delta{floating_point}."
     )
+
+
+def clipped(guarantee: Any) -> Iterator[str]:
+    """Say to which ranges outcomes are clipped, where they are covered."""
+    parts = guarantee.parts or (guarantee,)
+    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
+        yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
 
 
 def _steps(guarantee: Any) -> Iterator[str]:
@@ -96,21 +106,22 @@ def _other_distances(guarantee: Any) -> str:
     return f"  Epsilon at other distances: {costs}."
 
 
-def _noise(guarantee: Any) -> str:
+def noise(guarantee: Any) -> str:
+    """Say how wide the noise of a guarantee with a law is."""
     law = guarantee.law
     deviation = math.sqrt(law.variance)
     if guarantee.outcome_range is not None:
         low, high = guarantee.outcome_range
         name = "Laplace" if law.kind == "laplace" else "Gaussian"
         return (
-            f"  Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
+            f"Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
             f"outcome's own unit, drawn once for each record and kept."
         )
     linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
     record = "its record" if law.dim == law.features else "its record's projection"
     name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
     return (
-        f"  Noise: {name}, standard deviation {round_down(deviation)} units in each of {law.dim} "
+        f"Noise: {name}, standard deviation {round_down(deviation)} units in each of {law.dim} "
         f"coordinates; epsilon {linear} to distance. In 95 % of cases a released row lies within "
         f"{round_down(guarantee.location_radius(0.95))} units of {record}; who knows more than the row "
         f"locates it better."
