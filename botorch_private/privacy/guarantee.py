@@ -148,6 +148,26 @@ class PrivacyGuarantee:
         """Whether it is about answered outcomes."""
         return any(part.outcome_range is not None for part in self.parts or (self,))
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the mechanism: what its class is to be called with to plan the same noise.
+
+        ``epsilon``, ``delta``, ``projection_dim``, and the kind of ``noise`` where there is any. All of
+        them are public, and told from the other fields, so that guarantees of old files have them too.
+        ``projection_dim`` is the width of a released row, also where nothing was projected: a release
+        says in `isotropic` whether it was.
+        """
+        settings = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "projection_dim": self.projection_dim,
+        }
+        if self.law is None:
+            return settings
+        # A pure mechanism's delta is the sampler's floating-point error, and none of its settings.
+        delta = 0.0 if self.law.kind == "laplace" else self.delta
+        return {**settings, "delta": delta, "noise": self.law.kind}
+
     def at(self, distance: float) -> float:
         """Epsilon for neighbours at `distance` units, at the same delta.
 
