@@ -12,12 +12,14 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import no_query
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import LARGEST_NORM
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 _ROUNDING_MARGIN = 1 + 1e-12
 _CHUNK_ENTRIES = 2**18
+_SAME = 1e-12  # relative: the same ranges give the same unit on every machine, but for a last digit
 
 
 class PublicScaling:
@@ -205,6 +207,40 @@ class PublicScaling:
         """
         table = self.check(records)
         return ((table < self.lower) | (table > self.upper)).any(dim=1)
+
+    def check_belongs(self, guarantee: PrivacyGuarantee, name: str) -> None:
+        """Refuse the guarantee of a release that was not made by these ranges.
+
+        Args:
+            guarantee: Of the release.
+            name: What to call the release in the message.
+
+        Raises:
+            ValueError: If names, number of features, radius or units differ, or either scaling was
+                learned from the records.
+        """
+        if guarantee.unit is None or not self.public:
+            raise ValueError(
+                f"ranges must be the declared ones of {name}, but its scaling was not declared: it has "
+                f"no raw units"
+            )
+        wanted = f"ranges must be those of {name}"
+        if guarantee.names and self.names and self.names != guarantee.names:
+            raise ValueError(
+                f"{wanted}, with the features {list(guarantee.names)}, got {list(self.names)}"
+            )
+        if self.features != len(guarantee.unit):
+            raise ValueError(f"{wanted}, with {len(guarantee.unit)} features, got {self.features}")
+        radius = guarantee.radius
+        if radius is not None and not math.isclose(self.radius, radius, rel_tol=_SAME):
+            raise ValueError(f"{wanted}, with radius {radius:g}, got {self.radius:g}")
+        for i, (own, stated) in enumerate(zip(self.unit.tolist(), guarantee.unit, strict=True)):
+            if not math.isclose(own, stated, rel_tol=_SAME):
+                feature = self.names[i] if self.names else f"feature {i}"
+                raise ValueError(
+                    f"{wanted}, whose unit is {stated:.6g} of {feature}, got ranges that make it "
+                    f"{own:.6g}"
+                )
 
     def __repr__(self) -> str:
         return f"PublicScaling(features={self.features}, radius={self.radius}, public={self.public})"
