@@ -15,7 +15,6 @@ import math
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -24,117 +23,82 @@ from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 @dataclass(frozen=True)
 class FeatureError:
-    """Errors in one feature, root mean square, in raw units (in units where the release has none).
-
-    Attributes:
-        name: Of the feature.
-        row_only: Of who has the released row alone: the standard deviation of the noise.
-        spread: Standard deviation of the feature, judged from the noisy rows; None where features
-            were mixed.
-        population: Of who also knows averages and covariance of the population; None likewise.
-    """
+    """Errors in one feature, root mean square, in raw units (in units where the release has none)."""
 
     name: str
-    row_only: float
-    spread: float | None = None
-    population: float | None = None
+    row_only: float  # of who has the released row alone: the standard deviation of the noise
+    spread: float | None = None  # of the feature, judged from the noisy rows; None where mixed
+    population: float | None = None  # of who also knows averages and covariance; None likewise
 
 
 @dataclass(frozen=True)
 class Attacker:
     """Errors of a perfect attacker. Lengths are root mean squares over records, in units.
 
-    Attributes:
-        mixing: ``"none"``, ``"rotated"`` (by a rotation that keeps all distances) or ``"projected"``
-            (into fewer dimensions).
-        noise_dim: Directions that carry noise.
-        noise_std: Standard deviation of the noise along each of them, in units.
-        noise_length: Length of the noise.
-        spread_length: Distance of the records from their mean, as the release shows it.
-        population_length: Length of the error of who knows averages and covariance.
-        features: Each feature; empty where a row does not tell features apart.
+    `mixing` is ``"none"``, ``"rotated"`` (by a rotation that keeps all distances) or ``"projected"``
+    (into fewer dimensions).
     """
 
     mixing: str
-    noise_dim: int
-    noise_std: float
+    noise_dim: int  # directions that carry noise
+    noise_std: float  # along each of them, in units
     noise_length: float
-    spread_length: float
-    population_length: float
-    features: tuple[FeatureError, ...]
+    spread_length: float  # distance of the records from their mean, as the release shows it
+    population_length: float  # of the error of who knows averages and covariance
+    features: tuple[FeatureError, ...]  # empty where a row does not tell features apart
 
 
 def attacker(release: Release) -> Attacker:
     """Judge a release with a noise law, as it came; O(n r^2)."""
-    guarantee, law = release.guarantee, release.guarantee.law
+    law = release.guarantee.law
     assert law is not None
-    s2 = law.variance
-    known = _Inputs.of(release, s2)
+    noise_std = math.sqrt(law.variance)
     mixing = "none"
     if release.isotropic:
         mixing = "projected" if law.dim < law.features else "rotated"
+    population_length, spreads, errors = _with_population(release, law.variance)
+    names = feature_names(release.guarantee)
+    units = release.guarantee.unit or (1.0,) * len(names)
+    features = []
+    for i, (name, unit) in enumerate(zip(names, units, strict=True)):
+        if mixing == "none":
+            known = noise_std * unit, spreads[i] * unit, errors[i] * unit
+            features.append(FeatureError(name, *known))
+        elif mixing == "rotated":
+            # The rotation is not in the release, but whoever knows as many records as features finds it.
+            features.append(FeatureError(name, noise_std * unit))
     return Attacker(
         mixing=mixing,
         noise_dim=law.dim,
-        noise_std=math.sqrt(s2),
-        noise_length=math.sqrt(law.dim * s2),
+        noise_std=noise_std,
+        noise_length=math.sqrt(law.dim * law.variance),
         spread_length=release.spread,
-        population_length=math.sqrt(float(known.left.sum()) + known.others * known.other_left),
-        features=_features(guarantee, mixing, math.sqrt(s2), known),
+        population_length=population_length,
+        features=tuple(features),
     )
 
 
-@dataclass(frozen=True)
-class _Inputs:
-    """What the rows say of the inputs' covariance."""
-
-    axes: Tensor  # r x k, the principal axes that stand out of the noise
-    variance: Tensor  # k, of the inputs along them, in squared units
-    left: Tensor  # k, of the best linear guess's error
-    others: int  # further directions
-    other_variance: float  # of the inputs along each of them, on average
-    other_left: float
-
-    @classmethod
-    def of(cls, release: Release, s2: float) -> _Inputs:
-        denoised = DenoisedRelease.of(release)
-        assert isinstance(denoised.noise_variance, tuple)
-        centred = release.candidates - release.candidates.mean(dim=0)
-        # With few rows the axes are so uncertain that it would be better to believe the row.
-        left = torch.tensor(denoised.noise_variance, dtype=centred.dtype).clamp_max(s2)
-        kept = denoised.candidates.square().sum(dim=0) > 0
-        estimates = denoised.candidates[:, kept]
-        axes = centred.mT @ estimates  # eigenvectors of the rows' covariance, not yet of length 1
-        axes = axes / axes.norm(dim=0).clamp_min(torch.finfo(axes.dtype).tiny)
-        others = release.noise_dim - int(kept.sum())
-        rest = float(left[~kept].sum()) / others if others > 0 else 0.0
-        # The inputs vary as their estimates do, and by what is left of them.
-        variance = estimates.square().mean(dim=0) + left[kept]
-        return cls(axes, variance, left[kept], others, rest, rest * s2 / (rest + s2))
-
-    def per_feature(self, along: Tensor, elsewhere: float) -> Tensor:
-        """Split variances along the axes, and elsewhere, among the features."""
-        shares = self.axes.square()
-        outside = (1 - shares.sum(dim=1)).clamp_min(0.0)
-        return (shares @ along + outside * elsewhere).sqrt()
-
-
-def _features(
-    guarantee: PrivacyGuarantee, mixing: str, noise_std: float, known: _Inputs
-) -> tuple[FeatureError, ...]:
-    if mixing == "projected":
-        return ()
-    names = feature_names(guarantee)
-    units = guarantee.unit or (1.0,) * len(names)
-    if mixing == "rotated":
-        # The rotation is not in the release, but whoever knows as many records as features finds it.
-        return tuple(FeatureError(name, noise_std * u) for name, u in zip(names, units, strict=True))
-    spreads = known.per_feature(known.variance, known.other_variance).tolist()
-    errors = known.per_feature(known.left, known.other_left).tolist()
-    return tuple(
-        FeatureError(name, noise_std * unit, spread * unit, error * unit)
-        for name, unit, spread, error in zip(names, units, spreads, errors, strict=True)
-    )
+def _with_population(release: Release, s2: float) -> tuple[float, list[float], list[float]]:
+    """Length of the error of who knows averages and covariance; spreads and errors by column."""
+    denoised = DenoisedRelease.of(release)
+    rows = release.candidates - release.candidates.mean(dim=0)
+    # With few rows the axes are so uncertain that it would be better to believe the row.
+    left = torch.tensor(denoised.noise_variance, dtype=rows.dtype).clamp_max(s2)
+    kept = denoised.candidates.square().sum(dim=0) > 0  # the principal axes that stand out of the noise
+    estimates = denoised.candidates[:, kept]
+    axes = rows.mT @ estimates  # eigenvectors of the rows' covariance, not yet of length 1
+    axes = axes / axes.norm(dim=0).clamp_min(torch.finfo(axes.dtype).tiny)
+    others = release.noise_dim - int(kept.sum())
+    # Along each of the other directions, on average: variance of the inputs, and what is left of it.
+    variance = float(left[~kept].sum()) / others if others > 0 else 0.0
+    other_left = variance * s2 / (variance + s2)
+    shares = axes.square()
+    outside = (1 - shares.sum(dim=1)).clamp_min(0.0)
+    # The inputs vary as their estimates do, and by what is left of them.
+    spreads = shares @ (estimates.square().mean(dim=0) + left[kept]) + outside * variance
+    errors = shares @ left[kept] + outside * other_left
+    length = math.sqrt(float(left[kept].sum()) + others * other_left)
+    return length, spreads.sqrt().tolist(), errors.sqrt().tolist()
 
 
 def feature_names(guarantee: PrivacyGuarantee) -> tuple[str, ...]:

@@ -2,57 +2,93 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
 from botorch_private.audit import AuditResult, empirical_epsilon
-from botorch_private.curator.mechanisms import SpectralProjection
+from botorch_private.curator.mechanisms import NoisyProjection, SpectralProjection
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
-from botorch_private.report.mechanism_of import mechanism_of
 
 # Rows of one table each get noise of their own; a projection is drawn once for a whole table. Many
 # features have fewer trials, so that the attack takes seconds.
 _TRIALS, _ENTRIES = 100_000, 30_000_000
 _TRIALS_OF_TABLES = 1_000
-_FEWEST_TRIALS = 100
+FEWEST_TRIALS = 100
 # A sound release must seldom be refuted by chance: many reports are made.
 CONFIDENCE = 0.999
+_SAME = 1e-9  # relative: calibration is root finding, and libraries differ in last digits
 _SMALL_FEATURES, _SPARE_ROWS = 20, 10  # of the table for the attack on column spaces
 
 
 @dataclass(frozen=True)
 class AuditFacts:
-    """What the attack found.
+    """What the attack found."""
 
-    Attributes:
-        name: Of the release.
-        result: The bound, beside the claim; None where nothing was tested.
-        untested: Why not.
+    name: str  # of the release
+    result: AuditResult | None  # the bound, beside the claim; None where nothing was tested
+    untested: str = ""  # why not
+
+
+def worst(audits: Sequence[AuditFacts]) -> AuditResult | None:
+    """The result that comes nearest to refuting its claim, or refutes it most."""
+    found = [audit.result for audit in audits if audit.result is not None]
+    return max(found, key=lambda result: result.lower_bound - result.claimed, default=None)
+
+
+def stated_mechanism(release: Release) -> NoisyProjection | SpectralProjection:
+    """Make the mechanism that a guarantee states.
+
+    Raises:
+        ValueError: Why that cannot be done.
     """
+    guarantee, law = release.guarantee, release.guarantee.law
+    if math.isinf(guarantee.epsilon):
+        raise ValueError("the records are released as they are, and there is nothing to test")
+    records, features = guarantee.records, guarantee.features
+    if records is None or features is None or guarantee.projection_dim is None:
+        raise ValueError("the guarantee does not say by which settings the release was made")
+    settings = guarantee.settings
+    if not release.isotropic:
+        settings["projection_dim"] = None
+    try:
+        mechanism = SpectralProjection(**settings) if law is None else NoisyProjection(**settings)
+        planned = mechanism.guarantee(records, features)
+        if law is None and planned.mechanism != guarantee.mechanism:
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"{guarantee.mechanism} cannot be rebuilt from its guarantee") from None
+    if not _alike(planned.law, law):
+        raise ValueError(
+            "the noise that the release states is not the noise that its epsilon and delta call for in "
+            "this version of the software"
+        )
+    return mechanism
 
-    name: str
-    result: AuditResult | None
-    untested: str = ""
+
+def _alike(one: NoiseLaw | None, other: NoiseLaw | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    same_scale = math.isclose(one.scale, other.scale, rel_tol=_SAME)
+    return same_scale and replace(one, scale=other.scale) == other
 
 
 def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     """Test the mechanism that the guarantee of a release states, on invented records.
 
     It tests this machine's software at the settings of the release, one unit apart, not the numbers in
-    the file: those are one draw.
-
-    Args:
-        release: As the curator released it.
-        name: What to call it.
-        trials: Releases of each of two tables; None: 100,000, or 1,000 where each needs a projection,
-            and fewer with many features.
+    the file: those are one draw. Without a number of `trials`, each of the two tables is released
+    100,000 times, or 1,000 times where each needs a projection, and less often with many features.
     """
-    mechanism, why_not = mechanism_of(release)
-    if mechanism is None:
-        return AuditFacts(name, None, why_not)
+    try:
+        mechanism = stated_mechanism(release)
+    except ValueError as error:
+        return AuditFacts(name, None, str(error))
     features, rows = release.guarantee.features, release.guarantee.records
     assert features is not None
     assert rows is not None
@@ -69,12 +105,10 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     records[0, 0] = 0.0
     neighbour = records.clone()
     neighbour[0, 0] = 1.0  # one unit to the last bit: beyond it, some guarantees promise nothing
-    if trials is None and mechanism.projection_dim is None:
-        trials = max(_FEWEST_TRIALS, min(_TRIALS, _ENTRIES // features))
-    elif trials is None:
-        assert mechanism.projection_dim is not None
-        affordable = _ENTRIES // (features * mechanism.projection_dim)
-        trials = max(_FEWEST_TRIALS, min(_TRIALS_OF_TABLES, affordable))
+    if trials is None:
+        width = mechanism.projection_dim
+        most, entries = (_TRIALS, features) if width is None else (_TRIALS_OF_TABLES, features * width)
+        trials = max(FEWEST_TRIALS, min(most, _ENTRIES // entries))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the report says so
         result = empirical_epsilon(mechanism, records, neighbour, trials, confidence=CONFIDENCE)

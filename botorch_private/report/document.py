@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph.
-
-    Args:
-        text: Plain text.
-        kind: ``"plain"``, ``"good"``, ``"bad"`` (a verdict) or ``"note"``.
-    """
+    """A paragraph of plain text: ``"plain"``, a ``"good"`` or ``"bad"`` verdict, or a ``"note"``."""
 
     text: str
     kind: str = "plain"
@@ -27,36 +23,30 @@ class Points:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column names its rows.
-
-    Args:
-        caption: What the table shows.
-        header: Name of each column.
-        rows: Cells, as many in each row as there are columns.
-        prose: Whether cells are sentences rather than numbers.
-    """
+    """A table whose first column names its rows."""
 
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    prose: bool = False
+    prose: bool = False  # whether cells are sentences rather than numbers
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.header) for row in self.rows):
             raise ValueError("rows must have a cell for each column of the header")
 
+    @classmethod
+    def of_columns(cls, caption: str, columns: Mapping[str, Sequence[str]]) -> Table:
+        """Make a table of the columns that have cells."""
+        filled = {name: cells for name, cells in columns.items() if cells}
+        return cls(caption, tuple(filled), tuple(zip(*filled.values(), strict=True)))
+
 
 @dataclass(frozen=True)
 class Plot:
-    """Epsilon against distance, to be drawn where the layout can show pictures.
-
-    Args:
-        title: What the plot shows, in a few words.
-        description: What is to be seen on it, for who cannot see it.
-    """
+    """Epsilon against distance, to be drawn where the layout can show pictures."""
 
     title: str
-    description: str
+    description: str  # for who cannot see it
 
 
 Block = Paragraph | Points | Table | Plot
@@ -73,16 +63,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """The whole report.
-
-    Args:
-        title: Title.
-        subtitle: Which release it is about.
-        secret: Whether it must stay with the curator.
-        sections: In order.
-    """
+    """The whole report; a secret one must stay with the curator."""
 
     title: str
     subtitle: str
     secret: bool
     sections: tuple[Section, ...]
+
+    @property
+    def origin(self) -> str:
+        """What it was made from, and so who may read it."""
+        if not self.secret:
+            return "Made from public facts alone: no record was read."
+        return (
+            "FOR THE CURATOR'S EYES ONLY: made with the records. Some of its figures depend on them: do "
+            "not hand it to the modeler."
+        )

@@ -16,9 +16,8 @@ from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.spending import total
-from botorch_private.report.attacker import Attacker, attacker
-from botorch_private.report.cost import Cost, cost_at, mixed
-from botorch_private.report.unit_facts import Change, Feature, Ranges, changes_of, features_of
+from botorch_private.privacy.steps import Step
+from botorch_private.report.attacker import Attacker, attacker, feature_names
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known
@@ -27,32 +26,57 @@ _LINEAR_IMAGE = "SpectralProjection"
 
 
 @dataclass(frozen=True)
-class ReleaseFacts:
-    """One release.
+class Cost:
+    """What is promised about two records at a distance."""
 
-    Attributes:
-        name: Of its file.
-        identity: SHA-256 of rows and settings.
-        rows: Number of records, ``n``.
-        width: Numbers in a released row, ``r``.
-        guarantee: What is promised.
-        outcome_guarantee: What is promised about answers; None where they are answered as they are.
-        attacker: What noise leaves to a perfect attacker; None where there is no noise.
-        known_enough: How many known records give all others away, where a linear image is released.
-    """
+    distance: float  # in units
+    epsilon: float  # infinite where nothing is promised
+    delta: float  # the same at all distances
+    guess: float  # chance, at most, that a spy tells the two apart who holds both equally likely
 
-    name: str
-    identity: str
-    rows: int
-    width: int
-    guarantee: PrivacyGuarantee
-    outcome_guarantee: PrivacyGuarantee | None
-    attacker: Attacker | None
-    known_enough: int | None
+    @classmethod
+    def at(cls, guarantee: PrivacyGuarantee, distance: float) -> Cost:
+        """What a guarantee promises about two records at a distance, in units."""
+        epsilon = guarantee.at(distance)
+        return cls(distance, epsilon, guarantee.delta, guess(epsilon, guarantee.delta))
 
 
 @dataclass(frozen=True)
-class Facts:
+class Feature:
+    """A column, in raw units. Without ranges, all but `name` and `unit` are None."""
+
+    name: str
+    unit: float | None  # one unit of distance; None where the release has no raw units
+    ends: tuple[float, float] | None = None  # of the declared range
+    width: float | None = None  # of the range, in units
+    whole: Cost | None = None  # from end to end; None also where that takes too long
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a yes/no or a category, from any value to any other."""
+
+    step: Step
+    share: float  # one unit, as a share of the change
+    cost: Cost | None  # None where that takes too long
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """One release."""
+
+    name: str  # of its file
+    identity: str
+    rows: int
+    width: int  # numbers in a released row, ``r``
+    guarantee: PrivacyGuarantee
+    outcome_guarantee: PrivacyGuarantee | None  # None where outcomes are answered as they are
+    attacker: Attacker | None  # what noise leaves to him; None where there is no noise
+    known_enough: int | None  # known records that give all others away, of a linear image
+
+
+@dataclass(frozen=True)
+class PublicFacts:
     """All that is public.
 
     Attributes:
@@ -66,10 +90,8 @@ class Facts:
             the ball where that is known.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
         curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
-        second: What is promised at one unit after one more release with the settings of the last one;
-            None where that cannot be computed.
-        second_delta: Delta then.
-        second_epsilon_unknown: Why not.
+        second: What is promised at one unit after one more release with the settings of the last one,
+            or why that cannot be computed.
     """
 
     releases: tuple[ReleaseFacts, ...]
@@ -80,9 +102,7 @@ class Facts:
     costs: tuple[Cost, ...]
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
-    second: Cost | None
-    second_delta: float
-    second_epsilon_unknown: str
+    second: Cost | str
 
     @property
     def unit_cost(self) -> Cost:
@@ -90,110 +110,104 @@ class Facts:
         return next(cost for cost in self.costs if cost.distance == 1.0)
 
 
-@dataclass(frozen=True)
-class Spent:
-    """What a ledger says, in all.
+def guess(epsilon: float, delta: float) -> float:
+    """Largest chance to tell two equally likely tables apart under ``(epsilon, delta)`` privacy.
 
-    Attributes:
-        entries: How many.
-        total: The most that was spent on a record; None where nothing was.
-        budget: The most that may be; None where there is no limit.
-        one_more: The total after one more release with the settings of the last one of the report.
-        unknown: Releases of the report that no entry is like.
+    ``(e^epsilon + delta) / (1 + e^epsilon)``: half of one plus the largest total variation distance
+    (Kairouz, Oh & Viswanath 2015: the corner of the privacy region).
     """
-
-    entries: int
-    total: PrivacyGuarantee | None
-    budget: PrivacyGuarantee | None
-    one_more: PrivacyGuarantee | None
-    unknown: tuple[str, ...]
+    odds = math.exp(-epsilon)
+    return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
 def public_facts(
-    releases: Sequence[Release], names: Sequence[str], ranges: Ranges | None = None
-) -> Facts:
-    """Compute what is public of some releases of the same records.
+    named: Sequence[tuple[Release, str]],
+    ranges: Sequence[tuple[float, float]] | None = None,
+    steps: Sequence[Step] = (),
+) -> PublicFacts:
+    """Compute what is public of some releases of the same records, as the curator released them.
 
     Args:
-        releases: As the curator released them.
-        names: What to call each of them, such as its file.
-        ranges: The declared ranges, which are public.
+        named: Releases, and what to call each of them, such as its file.
+        ranges: The declared ends of each column, in raw units; public.
+        steps: The declared changes of a yes/no or a category; releases of before guarantees held them
+            lack them.
 
     Raises:
-        TypeError: If a release is none, or denoised.
+        TypeError: If a release is something else, or denoised.
         ValueError: If a release is given twice, or the releases differ in their unit.
         ImportError: If adding them up needs dp-accounting and it is not installed.
     """
-    for release in releases:
+    seen: dict[str, str] = {}
+    for release, name in named:
         if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
             raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
-    _refuse_repeated(releases, names)
+        if release.identity in seen:
+            raise ValueError(
+                f"releases must be different ones, but {seen[release.identity]} and {name} are the "
+                f"same: a copy costs nothing more"
+            )
+        seen[release.identity] = name
+    releases = [release for release, _ in named]
     guarantees = [release.guarantee for release in releases]
-    together = total(guarantees)
     outcomes = [r.outcome_guarantee for r in releases if r.outcome_guarantee is not None]
+    together = total(guarantees)
     diameter = None if together.radius is None else 2 * together.radius
     distances = [d for d in _DISTANCES if diameter is None or d < diameter or d == 1.0]
-    costs = tuple(cost_at(together, d) for d in [*distances, *([diameter] if diameter else [])])
-    after, unknown = _after_one_more(guarantees)
-    return Facts(
-        releases=tuple(_release_facts(r, name) for r, name in zip(releases, names, strict=True)),
+    costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
+    # Different kinds of noise take seconds to add up at each distance.
+    slow = len({None if part.law is None else part.law.kind for part in together.parts}) > 1
+    curve: list[Cost] = []
+    if not any(math.isinf(cost.epsilon) for cost in costs):
+        spaced = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
+        curve = costs if slow else [Cost.at(together, distance) for distance in spaced]
+    try:
+        second = Cost.at(total([*guarantees, guarantees[-1]]), 1.0)
+    except ImportError as error:
+        second = str(error)
+    return PublicFacts(
+        releases=tuple(_release_facts(*each) for each in named),
         total=together,
         with_outcomes=total([*guarantees, *outcomes]) if outcomes else None,
-        features=features_of(together, ranges),
-        changes=changes_of(together, ranges),
-        costs=costs,
+        features=_features(together, ranges, slow),
+        changes=tuple(
+            Change(step, 1 / step.width, None if slow else Cost.at(together, step.width))
+            for step in together.steps or steps
+        ),
+        costs=tuple(costs),
         diameter=diameter,
-        curve=_curve(together, costs, diameter),
-        second=None if after is None else cost_at(after, 1.0),
-        second_delta=together.delta if after is None else after.delta,
-        second_epsilon_unknown=unknown,
+        curve=tuple((point.distance, point.epsilon) for point in curve),
+        second=second,
     )
 
 
-def _after_one_more(guarantees: list[PrivacyGuarantee]) -> tuple[PrivacyGuarantee | None, str]:
-    try:
-        return total([*guarantees, guarantees[-1]]), ""
-    except ImportError as error:
-        return None, str(error)
+def _features(
+    guarantee: PrivacyGuarantee, ranges: Sequence[tuple[float, float]] | None, slow: bool
+) -> tuple[Feature, ...]:
+    names = feature_names(guarantee)
+    if guarantee.unit is None:
+        return tuple(Feature(name, None) for name in names)
+    if ranges is None:
+        return tuple(Feature(*each) for each in zip(names, guarantee.unit, strict=True))
+    found = []
+    for name, unit, ends in zip(names, guarantee.unit, ranges, strict=True):
+        width = (ends[1] - ends[0]) / unit
+        found.append(Feature(name, unit, ends, width, None if slow else Cost.at(guarantee, width)))
+    return tuple(found)
 
 
 def _release_facts(release: Release, name: str) -> ReleaseFacts:
-    n, width = release.candidates.shape
     guarantee = release.guarantee
-    features = guarantee.features
-    known_enough = None
-    if guarantee.mechanism.startswith(_LINEAR_IMAGE) and features is not None and n > features + 1:
-        known_enough = features + 1
+    rows, width = release.candidates.shape
+    enough = (guarantee.features or rows) + 1
+    linear = guarantee.mechanism.startswith(_LINEAR_IMAGE) and rows > enough
     return ReleaseFacts(
         name=name,
         identity=release.identity,
-        rows=n,
+        rows=rows,
         width=width,
         guarantee=guarantee,
         outcome_guarantee=release.outcome_guarantee,
         attacker=None if guarantee.law is None else attacker(release),
-        known_enough=known_enough,
+        known_enough=enough if linear else None,
     )
-
-
-def _curve(
-    guarantee: PrivacyGuarantee, costs: tuple[Cost, ...], diameter: float | None
-) -> tuple[tuple[float, float], ...]:
-    if any(math.isinf(cost.epsilon) for cost in costs):
-        return ()
-    points = costs
-    if not mixed(guarantee):
-        distances = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
-        points = [cost_at(guarantee, distance) for distance in distances]
-    return tuple((point.distance, point.epsilon) for point in points)
-
-
-def _refuse_repeated(releases: Sequence[Release], names: Sequence[str]) -> None:
-    seen: dict[str, str] = {}
-    for release, name in zip(releases, names, strict=True):
-        if release.identity in seen:
-            raise ValueError(
-                f"releases must be different ones, but {seen[release.identity]} and {name} are the "
-                "same: a copy costs nothing more"
-            )
-        seen[release.identity] = name

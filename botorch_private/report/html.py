@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 from botorch_private.report.document import Document, Paragraph, Plot, Points, Table
-from botorch_private.report.facts import Facts
+from botorch_private.report.facts import PublicFacts
 from botorch_private.report.plot import draw
-from botorch_private.report.text import PUBLIC, SECRET
 
 _INSTALL = "pages need jinja2 and matplotlib: pip install 'botorch-private[report]'; text needs neither"
 _LONGEST_NUMBER = 24  # characters of a cell; a longer one holds words, and may be broken
@@ -22,7 +21,7 @@ def require_layout() -> None:
         raise ImportError(_INSTALL) from error
 
 
-def as_html(document: Document, facts: Facts) -> str:
+def as_html(document: Document, facts: PublicFacts) -> str:
     """Lay a document out as a page that works without scripts, on paper, and in the dark.
 
     Raises:
@@ -38,7 +37,6 @@ def as_html(document: Document, facts: Facts) -> str:
     ).from_string(files("botorch_private.report").joinpath("page.html").read_text(encoding="utf-8"))
     return page.render(
         document=document,
-        origin=SECRET if document.secret else PUBLIC,
         longest_number=_LONGEST_NUMBER,
         kind=lambda block: kinds[type(block)],
         draw=lambda block: Markup(draw(facts, block)),  # drawn here, labels escaped

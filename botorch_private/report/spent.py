@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from botorch_private.curator.ledger import Ledger
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.spending import total
-from botorch_private.report.facts import Spent
 
 
-def spent_by(
-    ledger: Ledger | str | os.PathLike[str], releases: Sequence[Release], names: Sequence[str]
-) -> Spent:
-    """Say what was spent in all.
+@dataclass(frozen=True)
+class Spent:
+    """What a ledger says, in all."""
 
-    Args:
-        ledger: Of the records, or its file.
-        releases: Of the report.
-        names: What they are called.
+    entries: int
+    total: PrivacyGuarantee | None  # the most that was spent on a record; None where nothing was
+    budget: PrivacyGuarantee | None  # the most that may be; None where there is no limit
+    one_more: PrivacyGuarantee | None  # the total after one more release like the last of the report
+    unknown: tuple[str, ...]  # releases of the report that no entry is like
+
+
+def spent_by(ledger: Ledger | str | os.PathLike[str], named: Sequence[tuple[Release, str]]) -> Spent:
+    """Say what was spent in all, by a ledger or its file, beside the releases of a report.
 
     Raises:
-        ValueError: If the ledger is none, or its entries are about another unit.
+        ValueError: If the file is not a ledger's, or its entries are about another unit.
         FileNotFoundError: If there is no such file.
     """
     found = ledger if isinstance(ledger, Ledger) else opened(ledger)
-    entries, spent = found.entries, found.total
-    entered = [entry.guarantee for entry in entries]
-    last = releases[-1].guarantee
+    spent, last = found.total, named[-1][0].guarantee
     if spent is not None and all(part.unit != last.unit for part in spent.parts or (spent,)):
         raise ValueError("ledger must be that of the released table, got one with another unit")
+    entered = [entry.guarantee for entry in found.entries]
     return Spent(
-        entries=len(entries),
+        entries=len(entered),
         total=spent,
         budget=found.budget,
         one_more=None if spent is None else total([spent, last]),
-        unknown=tuple(
-            name
-            for release, name in zip(releases, names, strict=True)
-            if release.guarantee not in entered
-        ),
+        unknown=tuple(name for release, name in named if release.guarantee not in entered),
     )
 
 
@@ -50,7 +50,7 @@ def opened(path: str | os.PathLike[str]) -> Ledger:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is no ledger.
+        ValueError: If it is another file.
     """
     if not Path(path).is_file():  # a Ledger would begin a new one
         raise FileNotFoundError(f"ledger must be the file of a Ledger, but there is no file {path}")

@@ -11,6 +11,7 @@ error is averaged over records drawn at random, with fresh noise (Monte Carlo).
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
@@ -25,9 +26,8 @@ from botorch_private.curator.mechanisms.noise import sample_on_grid
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.report.attacker import feature_names
-from botorch_private.report.audit_facts import CONFIDENCE
-from botorch_private.report.cost import Cost, cost_at
-from botorch_private.report.mechanism_of import mechanism_of
+from botorch_private.report.audit_facts import CONFIDENCE, stated_mechanism
+from botorch_private.report.facts import Cost
 
 _DRAWS, _FEWEST_DRAWS, _ENTRIES = 400, 50, 3_000_000_000
 _CHUNK_ENTRIES = 2**22
@@ -39,99 +39,67 @@ _SILENT_SECONDS = 2
 class TableFeature:
     """A feature, in raw units, after values outside the declared range were moved to its ends.
 
-    Attributes:
-        name: Of the feature.
-        spread: Standard deviation in the table.
-        error: Root mean square error of who knows all records; None where it was not computed.
-        standard_error: Of that, by Monte Carlo.
-        step: What is promised about the step between the only two values of the feature; None where it
-            takes others, and for columns of a declared yes/no or category: `Facts.changes` has those.
+    `step` is what is promised about the step between the only two values of the feature. It is None
+    where the feature takes others, and for columns of a declared yes/no or category.
     """
 
     name: str
-    spread: float
-    error: float | None
-    standard_error: float | None
+    spread: float  # standard deviation in the table
+    error: float | None  # root mean square, of who knows all records; None where it was not computed
+    standard_error: float | None  # of that, by Monte Carlo
     step: Cost | None
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What was computed from the records, for one release.
+    """What was computed from the records, for one release."""
 
-    Attributes:
-        name: Of the release.
-        records: How many.
-        clipped: How many of them have a value outside its declared range.
-        draws: Records that the error was averaged over.
-        features: Each feature.
-        one_run: Lower bound of epsilon from one fresh release of these records; None where features are
-            mixed or nothing could be tested.
-    """
-
-    name: str
+    name: str  # of the release
     records: int
-    clipped: int
-    draws: int
+    clipped: int  # records that have a value outside its declared range
+    draws: int  # records that the error was averaged over
     features: tuple[TableFeature, ...]
-    one_run: AuditResult | None
+    one_run: AuditResult | None  # of one fresh release of these records; None where none was possible
 
 
 def table_facts(
     release: Release, name: str, records: Tensor, scaling: PublicScaling, *, progress: bool = True
 ) -> TableFacts:
-    """Compute what needs the records. Nothing of it is private.
+    """Compute what needs the ``n x d`` raw records of a release, with the scaling it was made by.
 
-    Args:
-        release: As the curator released it.
-        name: What to call it.
-        records: ``n x d`` raw records of the release.
-        scaling: The scaling that they were released by.
-        progress: Whether to show a bar where it takes long.
+    Nothing of it is private. A bar shows its progress where it takes long.
     """
     table = scaling.check(records)
     scaled = scaling.scale_rows(table)
-    mechanism, _ = mechanism_of(release)
-    errors = standard_errors = None
-    draws = 0
-    # A rotation keeps all distances: the error is that without it. A projection is not in the release.
-    if (
-        isinstance(mechanism, NoisyProjection)
-        and mechanism.law(scaling.features).dim == scaling.features
-    ):
-        affordable = max(_FEWEST_DRAWS, _ENTRIES // scaled.numel())
-        draws = min(_DRAWS, affordable, len(scaled))
-        errors, standard_errors = bayes_error(scaled, mechanism.law(scaling.features), draws, progress)
-    steps = (*release.guarantee.steps, *scaling.steps)
-    declared = {column for step in steps for column in step.columns}
-    features = []
-    for column, feature in enumerate(feature_names(release.guarantee)):
-        unit = float(scaling.unit[column])
-        features.append(
-            TableFeature(
-                name=feature,
-                spread=float(scaled[:, column].std(correction=0)) * unit,
-                error=None if errors is None else float(errors[column]) * unit,
-                standard_error=None
-                if standard_errors is None
-                else float(standard_errors[column]) * unit,
-                step=None if feature in declared else _step(release, scaled[:, column]),
-            )
-        )
-    one_run = None
-    if (
-        isinstance(mechanism, NoisyProjection)
-        and mechanism.projection_dim is None
-        and scaling.radius >= 1
-    ):
-        some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
-        one_run = one_run_audit(mechanism, some, one_unit_away(some), confidence=CONFIDENCE)
+    noisy = None
+    with suppress(ValueError):
+        noisy = stated_mechanism(release)
+    errors = standard_errors = [None] * scaling.features
+    draws, one_run = 0, None
+    if isinstance(noisy, NoisyProjection):
+        law = noisy.law(scaling.features)
+        # A rotation keeps all distances, and so the error. A projection is not in the release.
+        if law.dim == scaling.features:
+            draws = min(_DRAWS, max(_FEWEST_DRAWS, _ENTRIES // scaled.numel()), len(scaled))
+            found = bayes_error(scaled, law, draws, progress)
+            errors, standard_errors = ((each * scaling.unit).tolist() for each in found)
+        if noisy.projection_dim is None and scaling.radius >= 1:
+            some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
+            one_run = one_run_audit(noisy, some, one_unit_away(some), confidence=CONFIDENCE)
+    names = feature_names(release.guarantee)
+    spreads = (scaled.std(dim=0, correction=0) * scaling.unit).tolist()
+    declared = {column for s in (*release.guarantee.steps, *scaling.steps) for column in s.columns}
+    steps = [
+        None if name in declared else _step(release, column)
+        for name, column in zip(names, scaled.mT, strict=True)
+    ]
+    columns = zip(names, spreads, errors, standard_errors, steps, strict=True)
     return TableFacts(
         name=name,
         records=len(table),
         clipped=int(scaling.clipped(table).sum()),
         draws=draws,
-        features=tuple(features),
+        features=tuple(TableFeature(*each) for each in columns),
         one_run=one_run,
     )
 
@@ -163,14 +131,8 @@ def bayes_error(
     rows = truth + torch.from_numpy(sample_on_grid(law, draws, entropy_from(generator)) * law.grid)
     step = max(1, _CHUNK_ENTRIES // len(scaled))
     squared = torch.empty_like(truth)
-    bar = tqdm(
-        range(0, draws, step),
-        desc="attacker",
-        disable=not progress,
-        delay=_SILENT_SECONDS,
-        leave=False,
-    )
-    for start in bar:
+    starts = range(0, draws, step)
+    for start in tqdm(starts, desc="attacker", disable=not progress, delay=_SILENT_SECONDS, leave=False):
         some = slice(start, start + step)
         distances = torch.cdist(rows[some], scaled, compute_mode="donot_use_mm_for_euclid_dist")
         if law.kind == "laplace":
@@ -197,4 +159,4 @@ def _step(release: Release, column: Tensor) -> Cost | None:
     values = column.unique()
     if len(values) != 2:
         return None
-    return cost_at(release.guarantee, float(values[1] - values[0]))
+    return Cost.at(release.guarantee, float(values[1] - values[0]))

@@ -15,13 +15,11 @@ from botorch_private import DenoisedRelease, NoisyProjection, PublicScaling, com
 from botorch_private.curator.publish import publish
 from botorch_private.privacy.gaussian import gaussian_delta
 from botorch_private.privacy.spending import least_delta
-from botorch_private.report.cost import guess
-from botorch_private.report.facts import public_facts
-from botorch_private.report.unit_facts import Ranges
+from botorch_private.report.facts import guess, public_facts
 
 
 def facts_of(*releases, ranges=None):
-    return public_facts(releases, [f"release {i}" for i in range(len(releases))], ranges)
+    return public_facts([(each, f"release {i}") for i, each in enumerate(releases)], ranges)
 
 
 def test_costs_are_those_of_the_guarantee_and_end_at_the_diameter():
@@ -56,18 +54,16 @@ def test_releases_add_up_as_compose_says():
     facts = facts_of(*releases)
     guarantees = [release.guarantee for release in releases]
     assert facts.total.epsilon == compose(guarantees).epsilon
-    assert facts.second is not None
     assert facts.second.epsilon == compose([*guarantees, guarantees[1]]).epsilon
-    assert facts.second_delta == pytest.approx(least_delta([*guarantees, guarantees[1]]))
+    assert facts.second.delta == pytest.approx(least_delta([*guarantees, guarantees[1]]))
 
 
 def test_a_second_gaussian_release_costs_at_the_same_delta():
     release = make_release("gaussian")
     facts = facts_of(release)
     expected = compose([release.guarantee, release.guarantee], delta=release.guarantee.delta)
-    assert facts.second is not None
     assert facts.second.epsilon == expected.epsilon
-    assert facts.second_delta == release.guarantee.delta
+    assert facts.second.delta == release.guarantee.delta
 
 
 def test_different_kinds_of_noise_are_drawn_from_the_distances_of_the_table():
@@ -76,7 +72,7 @@ def test_different_kinds_of_noise_are_drawn_from_the_distances_of_the_table():
         publish(some_records(), scaling, NoisyProjection(1.0, 1e-5, noise=noise)).release
         for noise in ("laplace", "gaussian")
     ]
-    facts = facts_of(*releases, ranges=Ranges(tuple(LOWER), tuple(UPPER)))
+    facts = facts_of(*releases, ranges=list(zip(LOWER, UPPER, strict=True)))
     assert [cost.distance for cost in facts.costs] == [0.5, 1.0, 2.0]
     assert facts.curve == tuple((cost.distance, cost.epsilon) for cost in facts.costs)
     assert all(feature.whole is None and feature.width is not None for feature in facts.features)
@@ -106,7 +102,7 @@ def test_units_are_raw_and_ranges_are_measured_in_them():
     assert [feature.name for feature in bare] == NAMES
     assert [feature.unit for feature in bare] == declared().unit.tolist()
     assert all(feature.width is None for feature in bare)
-    ranged = facts_of(release, ranges=Ranges(tuple(LOWER), tuple(UPPER))).features
+    ranged = facts_of(release, ranges=list(zip(LOWER, UPPER, strict=True))).features
     widths = [feature.width for feature in ranged]
     assert math.hypot(*widths) == pytest.approx(50.0, rel=1e-9)  # corner to corner
     for feature in ranged:
@@ -151,8 +147,7 @@ def test_what_needs_dp_accounting_is_said_where_it_is_missing(monkeypatch):
 
     monkeypatch.setattr(module, "total", total)
     facts = facts_of(release)
-    assert facts.second is None
-    assert facts.second_epsilon_unknown == "needs dp-accounting"
+    assert facts.second == "needs dp-accounting"
 
 
 def test_facts_are_frozen():

@@ -4,13 +4,40 @@ No sentence here holds a digit, and no code a number beyond an index: numbers co
 `shown`. A test reads the source and checks it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from botorch_private.report.audit_facts import AuditFacts
 from botorch_private.report.chapters.attack import attack
 from botorch_private.report.chapters.distance import distance
-from botorch_private.report.chapters.limits import limits
-from botorch_private.report.chapters.promise import promise
+from botorch_private.report.chapters.promise import limits, promise
 from botorch_private.report.chapters.summary import summary
 from botorch_private.report.chapters.sure import sure
 from botorch_private.report.chapters.total import total
 from botorch_private.report.chapters.unit import unit
+from botorch_private.report.document import Section
+from botorch_private.report.facts import PublicFacts
 
-__all__ = ["attack", "distance", "limits", "promise", "summary", "sure", "total", "unit"]
+if TYPE_CHECKING:
+    from botorch_private.report.spent import Spent
+    from botorch_private.report.table_facts import TableFacts
+
+
+def written(
+    facts: PublicFacts, audits: Sequence[AuditFacts], table: Sequence[TableFacts], spent: Spent | None
+) -> tuple[Section, ...]:
+    """All that the report says."""
+    return (
+        Section("in-short", "In short", tuple(summary(facts, audits))),
+        Section("promise", "What is promised", tuple(promise(facts))),
+        Section("unit", "What one unit is", tuple(unit(facts, table))),
+        Section("distance", "How the promise weakens with distance", tuple(distance(facts))),
+        Section("attack", "What a perfect attacker finds out", tuple(attack(facts, table))),
+        Section("sure", "How sure that is", tuple(sure(facts, audits, table))),
+        Section(
+            "total", "What is spent in all, and what a second release costs", tuple(total(facts, spent))
+        ),
+        Section("limits", "What it rests on, and what it leaves out", tuple(limits(facts))),
+    )

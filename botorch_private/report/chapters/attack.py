@@ -3,188 +3,149 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from botorch_private.report.attacker import Attacker
-from botorch_private.report.document import Block, Paragraph, Section, Table
-from botorch_private.report.facts import Facts, ReleaseFacts
+from botorch_private.report.document import Block, Paragraph, Table
+from botorch_private.report.facts import PublicFacts, ReleaseFacts
 from botorch_private.report.shown import down, percent_down, uncertainty, up, whole
 
 if TYPE_CHECKING:
-    from botorch_private.report.table_facts import TableFacts, TableFeature
+    from botorch_private.report.table_facts import TableFacts
 
-_NAMES_UNITS = "in each feature's own unit"
+_OWN_UNIT = "in each feature's own unit"
 
 
-def attack(facts: Facts, table: tuple[TableFacts, ...]) -> Section:
+def attack(facts: PublicFacts, table: Sequence[TableFacts]) -> Iterator[Block]:
     """Noise against the spread of the data, and the errors that it leaves."""
-    blocks: list[Block] = []
+    several = len(facts.releases) > 1
     for i, release in enumerate(facts.releases):
-        blocks += _one(release, table[i] if table else None, len(facts.releases) > 1)
+        yield from _one(release, table[i] if table else None, several)
     if facts.changes:
-        blocks.append(
-            Paragraph(
-                "A yes/no, and each column of a category, is at one end of its range or at the other, "
-                "which everybody knows. Whoever takes the nearer end is off by nothing wherever that "
-                "end is right, which is mostly so where the error with the row alone is well below half "
-                "of the range."
-            )
+        yield Paragraph(
+            "A yes/no, and each column of a category, is at one end of its range or at the other, which "
+            "everybody knows. Whoever takes the nearer end is off by nothing wherever that end is "
+            "right, which is mostly so where the error with the row alone is well below half of the "
+            "range."
         )
-    if len(facts.releases) > 1:
-        blocks.append(
-            Paragraph(
-                "These errors are those of each release by itself. Whoever matches the rows of several "
-                "releases averages their noise, and errs less."
-            )
+    if several:
+        yield Paragraph(
+            "These errors are those of each release by itself. Whoever matches the rows of several "
+            "releases averages their noise, and errs less."
         )
-    return Section("attack", "What a perfect attacker finds out", tuple(blocks))
 
 
-def _one(release: ReleaseFacts, table: TableFacts | None, several: bool) -> list[Block]:
+def _one(release: ReleaseFacts, table: TableFacts | None, several: bool) -> Iterator[Block]:
     of = f" ({release.name})" if several else ""
-    if release.attacker is None:
-        return [*_without_noise(release), *_spreads(table, of)]
-    found = release.attacker
-    blocks: list[Block] = [_against_spread(found, release)]
-    if release.guarantee.seeded:
-        text = (
-            "whoever knows the seed subtracts the noise, and errs by zero; what follows is about others"
+    found, name = release.attacker, release.name
+    if found is None:
+        yield _without_noise(release)
+    else:
+        wider = "wider" if found.noise_length > found.spread_length else "narrower"
+        yield Paragraph(
+            f"{name}: the noise on a row is {down(found.noise_length)} units long (root mean square). "
+            f"Rows lie {up(found.spread_length)} units from their mean before the noise, as far as the "
+            f"release shows: the noise is {percent_down(found.noise_length / found.spread_length)} of "
+            f"that, {wider} than the data are spread."
         )
-        blocks.append(Paragraph(f"{release.name}: {text}.", "bad"))
-    if found.mixing == "projected":
-        blocks.append(
-            Paragraph(
-                "Rows were projected into fewer columns than there are features, by a projection that "
-                "is not in the release. So errors cannot be told feature by feature. In released units: "
-                f"who has the row alone errs by {down(found.noise_std)} units in each of "
-                f"{whole(found.noise_dim)} columns, {down(found.noise_length)} units in all; who also "
-                f"knows averages and correlations of the population errs by about "
-                f"{down(found.population_length)} units in all. A row with fewer columns than features "
-                f"does not determine its record, even without noise."
+        if release.guarantee.seeded:
+            yield Paragraph(
+                f"{name}: whoever knows the seed subtracts the noise, and errs by zero; what follows is "
+                f"about others.",
+                "bad",
             )
-        )
-        return [*blocks, *_spreads(table, of)]
-    raw = release.guarantee.unit is not None
-    blocks.append(_errors(release, found, table, of, raw))
-    if found.mixing == "rotated":
-        blocks.append(
-            Paragraph(
-                "Rows were rotated. The rotation is not in the release, but it is taken to be known "
-                "here: a few known records give it away. Errors of who knows the population cannot be "
-                "split among features; in all features together they are about "
-                f"{down(found.population_length)} units, where the noise alone is "
-                f"{down(found.noise_length)}."
-            )
-        )
-    blocks.append(Paragraph(_explained(found, table)))
-    if table is not None:
-        blocks.append(
-            Paragraph(
-                f"Of {whole(table.records)} records, {whole(table.clipped)} have a value outside its "
-                f"declared range; the release has the end of the range instead."
-            )
-        )
-    return blocks
-
-
-def _against_spread(found: Attacker, release: ReleaseFacts) -> Paragraph:
-    wider = found.noise_length > found.spread_length
-    comparison = "wider than the data are spread" if wider else "narrower than the data are spread"
-    return Paragraph(
-        f"{release.name}: the noise on a row is {down(found.noise_length)} units long (root mean "
-        f"square). Rows lie {up(found.spread_length)} units from their mean before the noise, as far as "
-        f"the release shows: the noise is {percent_down(found.noise_length / found.spread_length)} of "
-        f"that, {comparison}."
-    )
-
-
-def _errors(
-    release: ReleaseFacts, found: Attacker, table: TableFacts | None, of: str, raw: bool
-) -> Table:
-    header = ["Feature"]
-    if found.mixing == "none":
-        header.append("Spread, by the release")
-    if table is not None:
-        header.append("True spread")
-    header.append("Error, row alone")
-    if found.mixing == "none":
-        header.append("Error, with averages and correlations")
-    if table is not None and table.draws:
-        header.append("Error, with all records")
-    own = {feature.name: feature for feature in table.features} if table is not None else {}
-    rows = []
-    for feature in found.features:
-        cells = [feature.name]
-        if feature.spread is not None:
-            cells.append(up(feature.spread))
+    if found is None or found.mixing == "projected":
+        if found is not None:
+            yield _projected(found)
         if table is not None:
-            cells.append(up(own[feature.name].spread))
-        cells.append(down(feature.row_only))
-        if feature.population is not None:
-            cells.append(down(feature.population))
-        if table is not None and table.draws:
-            cells.append(_with_error(own[feature.name]))
-        rows.append(tuple(cells))
-    where = _NAMES_UNITS if raw else "in units of scaled space"
-    return Table(
-        f"How far a perfect attacker is off, root mean square, {where}{of}", tuple(header), tuple(rows)
+            rows = tuple((feature.name, up(feature.spread)) for feature in table.features)
+            caption = f"True spread of the records, {_OWN_UNIT}{of}"
+            yield Table(caption, ("Feature", "True spread"), rows)
+        return
+    where = "in units of scaled space" if release.guarantee.unit is None else _OWN_UNIT
+    yield _errors(f"How far a perfect attacker is off, root mean square, {where}{of}", found, table)
+    if found.mixing == "rotated":
+        yield Paragraph(
+            f"Rows were rotated. The rotation is not in the release, but it is taken to be known here: "
+            f"a few known records give it away. Errors of who knows the population cannot be split "
+            f"among features; in all features together they are about {down(found.population_length)} "
+            f"units, where the noise alone is {down(found.noise_length)}."
+        )
+    yield Paragraph(" ".join(_explained(found, table)))
+    if table is not None:
+        yield Paragraph(
+            f"Of {whole(table.records)} records, {whole(table.clipped)} have a value outside its "
+            f"declared range; the release has the end of the range instead."
+        )
+
+
+def _projected(found: Attacker) -> Paragraph:
+    return Paragraph(
+        f"Rows were projected into fewer columns than there are features, by a projection that is not "
+        f"in the release. So errors cannot be told feature by feature. In released units: who has the "
+        f"row alone errs by {down(found.noise_std)} units in each of {whole(found.noise_dim)} columns, "
+        f"{down(found.noise_length)} units in all; who also knows averages and correlations of the "
+        f"population errs by about {down(found.population_length)} units in all. A row with fewer "
+        f"columns than features does not determine its record, even without noise."
     )
 
 
-def _with_error(feature: TableFeature) -> str:
-    assert feature.error is not None
-    assert feature.standard_error is not None
-    return f"{down(feature.error)} ± {uncertainty(feature.standard_error)}"
+def _errors(caption: str, found: Attacker, table: TableFacts | None) -> Table:
+    own = () if table is None else table.features
+    columns = {
+        "Feature": [each.name for each in found.features],
+        "Spread, by the release": [
+            up(each.spread) for each in found.features if each.spread is not None
+        ],
+        "True spread": [up(each.spread) for each in own],
+        "Error, row alone": [down(each.row_only) for each in found.features],
+        "Error, with averages and correlations": [
+            down(each.population) for each in found.features if each.population is not None
+        ],
+        "Error, with all records": [
+            f"{down(each.error)} ± {uncertainty(each.standard_error)}"
+            for each in own
+            if each.error is not None and each.standard_error is not None
+        ],
+    }
+    return Table.of_columns(caption, columns)
 
 
-def _explained(found: Attacker, table: TableFacts | None) -> str:
-    text = (
+def _explained(found: Attacker, table: TableFacts | None) -> Iterator[str]:
+    yield (
         "With the row alone: an attacker who knows nothing of the population can do no better than to "
-        "believe the row, and is off by the noise. "
+        "believe the row, and is off by the noise."
     )
     if found.mixing == "none":
-        text += (
+        yield (
             "With averages and correlations: the best linear guess of who also knows them, estimated "
             "from the release. It is the best of all guesses where the population is Gaussian; "
             "otherwise who knows more about it errs less. A guess that ignores the row errs by the "
-            "spread, so that a spread below the error means that the row says little. "
+            "spread, so that a spread below the error means that the row says little."
         )
     if table is not None and table.draws:
-        text += (
+        yield (
             f"With all records: the best of all guesses of who knows every record of the table, but not "
             f"which row belongs to whom; averaged over {whole(table.draws)} records with fresh noise, "
-            "with its standard error."
+            f"with its standard error."
         )
-    return text.strip()
 
 
-def _without_noise(release: ReleaseFacts) -> list[Block]:
-    if release.known_enough is None and math.isfinite(release.guarantee.epsilon):
+def _without_noise(release: ReleaseFacts) -> Paragraph:
+    known, features = release.known_enough, release.guarantee.features
+    if known is None and math.isfinite(release.guarantee.epsilon):
         text = "this mechanism adds no noise to a record; what it leaves to an attacker was not computed"
-        return [Paragraph(f"{release.name}: {text}.", "note")]
-    if release.known_enough is None:
+        return Paragraph(f"{release.name}: {text}.", "note")
+    nothing = "the error of a perfect attacker is zero, in every feature."
+    if known is None:
+        text = f"The{nothing.removeprefix('the')}"
+    elif features is not None and release.width < features:
         text = (
-            f"{release.name}: no noise is added to a record. The error of a perfect attacker is zero, "
-            "in every feature."
-        )
-    elif release.guarantee.features is not None and release.width < release.guarantee.features:
-        text = (
-            f"{release.name}: no noise is added to a record. Whoever knows "
-            f"{whole(release.known_enough)} records finds the map by which the rows were made, and from "
+            f"Whoever knows {whole(known)} records finds the map by which the rows were made, and from "
             f"then on knows as many exact combinations of each record's features as a row has columns, "
             f"with an error of zero."
         )
     else:
-        text = (
-            f"{release.name}: no noise is added to a record. Whoever knows "
-            f"{whole(release.known_enough)} records computes all others by least squares: the error of "
-            "a perfect attacker is zero, in every feature."
-        )
-    return [Paragraph(text, "bad")]
-
-
-def _spreads(table: TableFacts | None, of: str) -> list[Block]:
-    if table is None:
-        return []
-    rows = tuple((feature.name, up(feature.spread)) for feature in table.features)
-    return [Table(f"True spread of the records, {_NAMES_UNITS}{of}", ("Feature", "True spread"), rows)]
+        text = f"Whoever knows {whole(known)} records computes all others by least squares: {nothing}"
+    return Paragraph(f"{release.name}: no noise is added to a record. {text}", "bad")

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from botorch_private.report.document import Block, Paragraph, Plot, Section, Table
-from botorch_private.report.facts import Facts
+from botorch_private.report.document import Block, Paragraph, Plot, Table
+from botorch_private.report.facts import PublicFacts
 from botorch_private.report.shown import factor, given, percent, up
 
 
-def distance(facts: Facts) -> Section:
+def distance(facts: PublicFacts) -> Iterator[Block]:
     """Epsilon against distance, and what replacing a whole record costs."""
-    blocks: list[Block] = [
-        Paragraph(
-            "Close records are hard to tell apart, distant ones are not. The columns say, for two "
-            "records at a distance: epsilon; the factor by which chances may differ; and how often, at "
-            "most, a spy is right who holds both equally likely. A coin is right in half of all cases."
-        )
-    ]
-    if facts.curve:
-        blocks.append(Plot("Epsilon against distance", _described(facts)))
-    blocks.append(
-        Table(
-            "What is promised at some distances",
-            ("Distance, in units", "Epsilon", "Factor at most", "Spy right in at most"),
-            tuple(
-                (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess))
-                for c in facts.costs
-            ),
-        )
+    yield Paragraph(
+        "Close records are hard to tell apart, distant ones are not. The columns say, for two records "
+        "at a distance: epsilon; the factor by which chances may differ; and how often, at most, a spy "
+        "is right who holds both equally likely. A coin is right in half of all cases."
     )
-    blocks.append(Paragraph(_whole_record(facts)))
-    return Section("distance", "How the promise weakens with distance", tuple(blocks))
+    if facts.curve:
+        yield Plot("Epsilon against distance", _described(facts))
+    yield Table(
+        "What is promised at some distances",
+        ("Distance, in units", "Epsilon", "Factor at most", "Spy right in at most"),
+        tuple(
+            (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)) for c in facts.costs
+        ),
+    )
+    last = facts.costs[-1]
+    replacing = f"Replacing a whole record by any other, up to {given(last.distance)} units away,"
+    if facts.diameter is None:
+        yield Paragraph("How far apart two records can be is not known from the release.")
+    elif math.isinf(last.epsilon):
+        yield Paragraph(f"{replacing} is not covered: nothing is promised about records so far apart.")
+    else:
+        yield Paragraph(
+            f"{replacing} costs epsilon {up(last.epsilon)}: a spy who holds two such records equally "
+            f"likely may be right in {percent(last.guess)} of cases. The guarantee hides where a record "
+            f"is among its neighbours, not in which corner of the table it lies."
+        )
 
 
-def _described(facts: Facts) -> str:
+def _described(facts: PublicFacts) -> str:
     text = f"Epsilon is {up(facts.unit_cost.epsilon)} at one unit, and rises with distance"
     if len(facts.releases) > 1:
         text = f"Of all releases together (solid line; dashed: each by itself): {text}"
@@ -43,20 +49,3 @@ def _described(facts: Facts) -> str:
     last = facts.costs[-1]
     far = given(last.distance)
     return f"{text} to {up(last.epsilon)} at {far} units, where a whole record is replaced."
-
-
-def _whole_record(facts: Facts) -> str:
-    if facts.diameter is None:
-        return "How far apart two records can be is not known from the release."
-    last = facts.costs[-1]
-    if math.isinf(last.epsilon):
-        return (
-            f"Replacing a whole record by any other, up to {given(last.distance)} units away, is not "
-            f"covered: nothing is promised about records so far apart."
-        )
-    return (
-        f"Replacing a whole record by any other, up to {given(last.distance)} units away, costs epsilon "
-        f"{up(last.epsilon)}: a spy who holds two such records equally likely may be right in "
-        f"{percent(last.guess)} of cases. The guarantee hides where a record is among its neighbours, "
-        "not in which corner of the table it lies."
-    )

@@ -1,125 +1,86 @@
-"""What is promised?"""
+"""What is promised, and what does that rest on and leave out?"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
-from botorch_private.report.document import Block, Paragraph, Points, Section, Table
-from botorch_private.report.facts import Facts, ReleaseFacts
-from botorch_private.report.shown import down, factor, given, small, up, whole
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.words import NOT_KEPT, clipped, noise, promised
+from botorch_private.report.document import Block, Paragraph, Points, Table
+from botorch_private.report.facts import PublicFacts, ReleaseFacts
+from botorch_private.report.shown import small, up, whole
+
+_HEADER = ("Release", "Records", "Columns", "Mechanism", "Guarantee", "Epsilon at one unit", "Delta")
 
 
-def promise(facts: Facts) -> Section:
-    """The guarantee in words, for each release."""
+def promise(facts: PublicFacts) -> Iterator[Block]:
+    """The guarantee in the words that it is printed in, for each release."""
     total = facts.total
-    blocks: list[Block] = [
-        Table(
-            "The releases of this report",
-            ("Release", "Records", "Columns", "Mechanism", "Guarantee", "Epsilon at one unit", "Delta"),
-            tuple(_row(release) for release in facts.releases),
-        ),
-    ]
+    yield Table("The releases of this report", _HEADER, tuple(map(_row, facts.releases)))
     if len(facts.releases) > 1:
-        blocks.append(
-            Paragraph(
-                f"Together they promise epsilon {up(total.epsilon)} at one unit and delta "
-                f"{small(total.delta)}, if they are releases of the same records. What follows is about "
-                f"all of them together, unless it names one."
-            )
+        yield Paragraph(
+            f"Together they promise epsilon {up(total.epsilon)} at one unit and delta "
+            f"{small(total.delta)}, if they are releases of the same records. What follows is about all "
+            f"of them together, unless it names one."
         )
     for release in facts.releases:
-        blocks += _why_not(release)
-    if math.isinf(total.epsilon):
-        blocks.append(Paragraph("Nothing is promised: epsilon is infinite."))
-    else:
-        if not total.holds:
-            blocks.append(
-                Paragraph("What follows is what the settings would promise, not what is kept.", "bad")
+        if not release.guarantee.holds:
+            yield Paragraph(f"Why the guarantee of {release.name} does not hold:", "bad")
+            yield _reasons(release.guarantee)
+        if release.guarantee.seeded:
+            yield Paragraph(
+                f"The noise of {release.name} came from a seeded generator. Seeds are for tests: a file "
+                f"made with one must not leave the house."
             )
-        blocks += [
-            Paragraph(f"Between which tables: {total.adjacency}."),
-            Paragraph(
-                "What is promised: if a record is moved by one unit, the chance of anything that can "
-                f"be computed from the release changes by a factor of at most {factor(total.epsilon)} "
-                f"(epsilon is {up(total.epsilon)}), up to an extra chance of {small(total.delta)} "
-                "(delta)."
-            ),
-        ]
-        if total.holds:
-            blocks.append(
-                Paragraph(
-                    "Nobody who works with the release can undo this, by whatever computation, and "
-                    "whatever else they know."
-                )
-            )
-        if total.delta_fp > 0:
-            blocks.append(
-                Paragraph(
-                    f"Of delta, {small(total.delta_fp)} is what rounded computer arithmetic may add."
-                )
-            )
-    blocks += [block for release in facts.releases for block in _outcomes(release)]
-    blocks.append(
-        Points(tuple(f"{release.name} has the digest {release.identity}" for release in facts.releases))
+    if not total.holds and math.isfinite(total.epsilon):
+        yield Paragraph(NOT_KEPT, "bad")
+    yield from map(Paragraph, promised(total))
+    if total.holds:
+        yield Paragraph(
+            "Nobody who works with the release can undo this, by whatever computation, and whatever "
+            "else they know."
+        )
+    for release in facts.releases:
+        yield from _outcomes(release)
+    yield Points(tuple(f"{each.name} has the digest {each.identity}" for each in facts.releases))
+
+
+def limits(facts: PublicFacts) -> Iterator[Block]:
+    """The assumptions, as the guarantees state them, and what no guarantee covers."""
+    both = [g for each in facts.releases for g in (each.guarantee, each.outcome_guarantee) if g]
+    sentences = (
+        *dict.fromkeys(assumption for guarantee in both for assumption in guarantee.assumptions),
+        "the number of records, the names of the features and the settings of the release are public",
+        "which rows the modeler asks about is public",
+        "timing, memory, logs, and whoever can read the curator's machine are not covered",
     )
-    return Section("promise", "What is promised", tuple(blocks))
+    yield Paragraph("The guarantee is to be read with these sentences:")
+    yield Points(tuple(f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences))
 
 
 def _row(release: ReleaseFacts) -> tuple[str, ...]:
     guarantee = release.guarantee
-    return (
-        release.name,
-        whole(release.rows),
-        whole(release.width),
-        guarantee.mechanism,
-        "HOLDS" if guarantee.holds else "DOES NOT HOLD",
-        up(guarantee.epsilon),
-        small(guarantee.delta),
-    )
+    holds = "HOLDS" if guarantee.holds else "DOES NOT HOLD"
+    sizes = whole(release.rows), whole(release.width)
+    spent = up(guarantee.epsilon), small(guarantee.delta)
+    return release.name, *sizes, guarantee.mechanism, holds, *spent
 
 
-def _why_not(release: ReleaseFacts) -> list[Block]:
-    guarantee = release.guarantee
-    blocks: list[Block] = []
-    if not guarantee.holds:
-        blocks.append(Paragraph(f"Why the guarantee of {release.name} does not hold:", "bad"))
-        blocks.append(Points(tuple(f"{reason}." for reason in guarantee.reasons)))
-    if guarantee.seeded:
-        blocks.append(
-            Paragraph(
-                f"The noise of {release.name} came from a seeded generator. Seeds are for tests: a file "
-                f"made with one must not leave the house."
-            )
-        )
-    return blocks
+def _reasons(guarantee: PrivacyGuarantee) -> Points:
+    return Points(tuple(f"{reason}." for reason in guarantee.reasons))
 
 
-def _outcomes(release: ReleaseFacts) -> list[Block]:
+def _outcomes(release: ReleaseFacts) -> Iterator[Block]:
     guarantee = release.outcome_guarantee
     if guarantee is None:
-        return [
-            Paragraph(
-                f"{release.name}: outcomes are not covered. The number that the curator answers for a "
-                f"record is answered as it is, and says what it says about that record."
-            )
-        ]
-    one = guarantee.parts[0] if guarantee.parts else guarantee
-    blocks: list[Block] = [
-        Paragraph(
-            f"{release.name}: outcomes are covered as well, by noise of their own: epsilon "
-            f"{up(guarantee.epsilon)} and delta {small(guarantee.delta)} for any change of an outcome "
-            f"within its declared range."
+        yield Paragraph(
+            f"{release.name}: outcomes are not covered. The number that the curator answers for a "
+            f"record is answered as it is, and says what it says about that record."
         )
-    ]
+        return
+    yield Paragraph(f"{release.name}: outcomes are covered as well, by noise of their own.")
     if not guarantee.holds:
-        blocks.append(Points(tuple(f"{reason}." for reason in guarantee.reasons)))
-    if one.outcome_range is not None and one.law is not None:
-        low, high = one.outcome_range
-        blocks.append(
-            Paragraph(
-                f"Outcomes are clipped to {given(low)} ... {given(high)}; the noise on an answer has a "
-                f"standard deviation of {down(math.sqrt(one.law.variance) * (high - low))} in the "
-                f"outcome's own unit."
-            )
-        )
-    return blocks
+        yield _reasons(guarantee)
+    laws = [part for part in guarantee.parts[:1] or (guarantee,) if part.law is not None]
+    yield Paragraph(" ".join((*promised(guarantee), *clipped(guarantee), *map(noise, laws))))

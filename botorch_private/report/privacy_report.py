@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +14,18 @@ from tqdm import tqdm
 from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder, write_whole
 from botorch_private.exchange.release import Release
-from botorch_private.report import chapters
-from botorch_private.report.audit_facts import AuditFacts, audit
-from botorch_private.report.belongs import check_scaling
+from botorch_private.report.audit_facts import FEWEST_TRIALS, AuditFacts, audit
+from botorch_private.report.chapters import written
 from botorch_private.report.document import Document
-from botorch_private.report.facts import Facts, Spent, public_facts
+from botorch_private.report.facts import PublicFacts, public_facts
 from botorch_private.report.text import as_text
-from botorch_private.report.unit_facts import Ranges
 
 if TYPE_CHECKING:
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.ledger import Ledger
+    from botorch_private.report.spent import Spent
     from botorch_private.report.table_facts import TableFacts
 
-_TITLE = "Privacy report"
 _SILENT_SECONDS = 2
 
 
@@ -43,7 +42,7 @@ class Report:
         document: The words.
     """
 
-    facts: Facts
+    facts: PublicFacts
     audits: tuple[AuditFacts, ...]
     table: tuple[TableFacts, ...]
     spent: Spent | None
@@ -108,7 +107,7 @@ def report(
 
     Raises:
         ValueError: If the releases do not share a unit, or the scaling or the records are not theirs.
-        TypeError: If a release is none.
+        TypeError: If a release is something else.
         ImportError: If different kinds of noise are to be added and dp-accounting is not installed.
 
     Example:
@@ -118,78 +117,53 @@ def report(
     found = [releases] if isinstance(releases, Release) else list(releases)
     if not found:
         raise ValueError("releases must hold at least one Release, got none")
-    called = _names(found, names)
+    if names is None:
+        names = [f"release {i + 1}" for i in range(len(found))] if len(found) > 1 else ["the release"]
+    if len(names) != len(found):
+        raise ValueError(f"names must have {len(found)} entries, one a release, got {len(names)}")
+    named = [(release, str(name)) for release, name in zip(found, names, strict=True)]
     if trials is not None:
-        validate.count(minimum=100, trials=trials)
+        validate.count(minimum=FEWEST_TRIALS, trials=trials)
     if scaling is not None:
-        for release, name in zip(found, called, strict=True):
-            check_scaling(release.guarantee, scaling, name)
-    table = None
-    if records is not None:
-        if scaling is None:
-            raise ValueError("scaling must be given with records, got None")
-        table = scaling.check(records, minimum_rows=2)
-        for release, name in zip(found, called, strict=True):
-            if len(table) != len(release.candidates):
-                raise ValueError(
-                    f"records must be those of the release, but there are {len(table)} of them and "
-                    f"{name} has {len(release.candidates)} rows"
-                )
+        for release, name in named:
+            scaling.check_belongs(release.guarantee, name)
+    table = _checked(records, scaling, named)
     spent = None
     if ledger is not None:
         from botorch_private.report.spent import spent_by
 
-        spent = spent_by(ledger, found, called)
-    ranges = None
+        spent = spent_by(ledger, named)
+    ranges, steps = None, ()
     if scaling is not None:
-        ranges = Ranges(tuple(scaling.lower.tolist()), tuple(scaling.upper.tolist()), scaling.steps)
-    steps = 1 + len(found) * (1 if table is None else 2)
-    with tqdm(
-        total=steps, desc="report", disable=not progress, delay=_SILENT_SECONDS, leave=False
-    ) as bar:
-        facts = public_facts(found, called, ranges)
-        bar.update()
-        audits = []
-        for release, name in zip(found, called, strict=True):
-            audits.append(audit(release, name, trials))
-            bar.update()
-        tables = []
-        if table is not None and scaling is not None:
-            from botorch_private.report.table_facts import table_facts
+        ranges = list(zip(scaling.lower.tolist(), scaling.upper.tolist(), strict=True))
+        steps = scaling.steps
+    facts = public_facts(named, ranges, steps)
+    bar = partial(tqdm, named, desc="report", disable=not progress, delay=_SILENT_SECONDS, leave=False)
+    audits = tuple(audit(release, name, trials) for release, name in bar())
+    tables: tuple[TableFacts, ...] = ()
+    if table is not None and scaling is not None:
+        from botorch_private.report.table_facts import table_facts
 
-            for release, name in zip(found, called, strict=True):
-                tables.append(table_facts(release, name, table, scaling, progress=progress))
-                bar.update()
-    return _written(facts, tuple(audits), tuple(tables), spent)
-
-
-def _names(found: list[Release], names: Sequence[str] | None) -> list[str]:
-    if names is None:
-        return ["the release"] if len(found) == 1 else [f"release {i + 1}" for i in range(len(found))]
-    if len(names) != len(found):
-        raise ValueError(f"names must have {len(found)} entries, one a release, got {len(names)}")
-    return [str(name) for name in names]
-
-
-def _written(
-    facts: Facts,
-    audits: tuple[AuditFacts, ...],
-    table: tuple[TableFacts, ...],
-    spent: Spent | None,
-) -> Report:
-    document = Document(
-        title=_TITLE,
-        subtitle=", ".join(release.name for release in facts.releases),
-        secret=bool(table),
-        sections=(
-            chapters.summary(facts, audits),
-            chapters.promise(facts),
-            chapters.unit(facts, table),
-            chapters.distance(facts),
-            chapters.attack(facts, table),
-            chapters.sure(facts, audits, table),
-            chapters.total(facts, spent),
-            chapters.limits(facts),
-        ),
+        tables = tuple(
+            table_facts(release, name, table, scaling, progress=progress) for release, name in bar()
+        )
+    sections = written(facts, audits, tables, spent)
+    subtitle = ", ".join(name for _, name in named)
+    return Report(
+        facts, audits, tables, spent, Document("Privacy report", subtitle, bool(tables), sections)
     )
-    return Report(facts, audits, table, spent, document)
+
+
+def _checked(records: Any, scaling: PublicScaling | None, named: list[tuple[Release, str]]) -> Any:
+    if records is None:
+        return None
+    if scaling is None:
+        raise ValueError("scaling must be given with records, got None")
+    table = scaling.check(records, minimum_rows=2)
+    for release, name in named:
+        if len(table) != len(release.candidates):
+            raise ValueError(
+                f"records must be those of the release, but there are {len(table)} of them and {name} "
+                f"has {len(release.candidates)} rows"
+            )
+    return table
