@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from botorch_private.cli.common import count
 
@@ -62,11 +61,12 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
     )
     demo.set_defaults(action=_demo, parser=demo)
-    _add_report(commands)
     from botorch_private.cli.curator.command import add_curator
     from botorch_private.cli.optimize.command import add_optimize
     from botorch_private.cli.ranges import add_ranges
+    from botorch_private.cli.report import add_report
 
+    add_report(commands)
     add_ranges(commands)
     add_curator(commands)
     add_optimize(commands)
@@ -77,52 +77,6 @@ def _parser() -> argparse.ArgumentParser:
         help="the paper's tables and figures, and regret against epsilon (from a source tree)",
     )
     return parser
-
-
-def _add_report(commands: Any) -> None:
-    report = commands.add_parser(
-        "report",
-        help="what a release leaks, how sure that is, and what a second release would cost",
-        description=(
-            "Write a page about one or several releases, for a reader who does not read proofs: what is "
-            "promised, in the units of the features; what an attacker finds out; a test attack, run "
-            "now; and what all releases cost together. Without --records it uses public facts alone, so "
-            "that whoever holds the release can make it."
-        ),
-    )
-    report.add_argument(
-        "releases", nargs="+", type=Path, metavar="RELEASE", help="files written by Release.save"
-    )
-    report.add_argument(
-        "--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public"
-    )
-    report.add_argument(
-        "--records",
-        type=Path,
-        metavar="TABLE",
-        help="the released table, .csv or .parquet; needs --ranges. The report is then for the "
-        "curator's eyes only",
-    )
-    report.add_argument(
-        "--ledger", type=Path, metavar="FILE", help="the curator's ledger, for the total of all releases"
-    )
-    report.add_argument(
-        "--trials",
-        type=count,
-        help="releases of each of two tables in the test attack (default: 100000, with a projection "
-        "1000)",
-    )
-    report.add_argument(
-        "--output", type=Path, metavar="HTML", help="the page to write (default: report.html)"
-    )
-    report.add_argument("--text", action="store_true", help="print the report instead of writing a page")
-    report.set_defaults(action=_report, parser=report)
-
-
-def _report(options: argparse.Namespace) -> int:
-    from botorch_private.cli.report import run
-
-    return run(options)
 
 
 def _reproduce(parser: argparse.ArgumentParser, rest: Sequence[str]) -> int:

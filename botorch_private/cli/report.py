@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from botorch_private.exchange.release import Release
-from botorch_private.report.belongs import check_scaling
-from botorch_private.report.chapters.summary import verdict
-from botorch_private.report.html import require_layout
-from botorch_private.report.report import Report, report
-from botorch_private.report.shown import down, small, up
+from botorch_private.cli.common import count
 
-_PAGE = Path("report.html")
+if TYPE_CHECKING:
+    from botorch_private.report import Report
 
 
-def run(options: argparse.Namespace) -> int:
+def add_report(commands: Any) -> None:
+    """Add `report` to the commands."""
+    parser = commands.add_parser(
+        "report",
+        help="what a release leaks, how sure that is, and what a second release would cost",
+        description=(
+            "Write a page about one or several releases, for a reader who does not read proofs: what is "
+            "promised, in the units of the features; what an attacker finds out; a test attack, run "
+            "now; and what all releases cost together. Without --records it uses public facts alone, so "
+            "that whoever holds the release can make it."
+        ),
+    )
+    add = parser.add_argument
+    add("releases", nargs="+", type=Path, metavar="RELEASE", help="files written by Release.save")
+    add("--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public")
+    records = (
+        "the released table, .csv or .parquet; needs --ranges. The report is then for the curator's "
+        "eyes only"
+    )
+    add("--records", type=Path, metavar="TABLE", help=records)
+    ledger = "the curator's ledger, for the total of all releases"
+    add("--ledger", type=Path, metavar="FILE", help=ledger)
+    trials = (
+        "releases of each of two tables in the test attack (default: 100000, with a projection 1000)"
+    )
+    add("--trials", type=count, help=trials)
+    add("--output", type=Path, metavar="HTML", help="the page to write (default: report.html)")
+    add("--text", action="store_true", help="print the report instead of writing a page")
+    parser.set_defaults(action=_report, parser=parser)
+
+
+def _report(options: argparse.Namespace) -> int:
     """Make the report; every refusal comes before any work and names its option."""
+    from botorch_private.exchange.release import Release
+    from botorch_private.report import report
+
     parser: argparse.ArgumentParser = options.parser
-    output: Path = options.output or _PAGE
+    output: Path = options.output or Path("report.html")
     if options.text and options.output is not None:
         parser.error("argument --output: --text prints the report and writes no page, give one of them")
     if not options.text:
@@ -30,23 +62,43 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.trials is not None and options.trials < 100:
         parser.error(f"argument --trials: must be at least 100, got {options.trials}")
-    releases = [_loaded(parser, path) for path in options.releases]
-    encoding = _ranges(parser, options, releases)
-    records = _records(parser, options, releases, encoding)
-    ledger = _ledger(parser, options)
-    try:
+    names = [str(path) for path in options.releases]
+    encoding = records = ledger = None
+    with _naming("RELEASE", parser):
+        releases = [Release.load(path) for path in options.releases]
+    if options.ranges is not None:
+        from botorch_private.curator.features.ranges import load_encoding
+
+        with _naming("--ranges", parser):
+            encoding = load_encoding(options.ranges)
+            for release, name in zip(releases, names, strict=True):
+                encoding.scaling.check_belongs(release.guarantee, name)
+    if options.records is not None and encoding is not None:
+        from botorch_private.curator.features.tables import read_encoded
+
+        with _naming("--records", parser):
+            records = read_encoded(options.records, encoding)
+        for release, name in zip(releases, names, strict=True):
+            if len(records) != len(release.candidates):
+                parser.error(
+                    f"argument --records: the table must be the released one, but {name} has "
+                    f"{len(release.candidates)} rows and {options.records} has {len(records)} records"
+                )
+    if options.ledger is not None:
+        from botorch_private.report.spent import opened
+
+        with _naming("--ledger", parser):
+            ledger = opened(options.ledger)
+    scaling = None if encoding is None else encoding.scaling
+    with _naming("RELEASE", parser):
         made = report(
             releases,
-            names=[str(path) for path in options.releases],
-            scaling=None if encoding is None else encoding.scaling,
+            names=names,
+            scaling=scaling,
             records=records,
             ledger=ledger,
             trials=options.trials,
         )
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
-    except ValueError as error:
-        _refuse(parser, "RELEASE", error)
     if options.text:
         print(made.text(), end="")
         return 0
@@ -55,94 +107,47 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+@contextmanager
+def _naming(option: str, parser: argparse.ArgumentParser) -> Iterator[None]:
+    """End with a message that names the option whose file is refused, or what is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        parser.exit(1, f"{parser.prog}: {error}\n")
+    except (OSError, ValueError) as error:
+        parser.error(f"argument {option}: {error}")
+
+
 def _check_output(parser: argparse.ArgumentParser, output: Path) -> None:
+    from botorch_private.report.html import require_layout
+
     if not output.parent.is_dir():
         parser.error(f"argument --output: there is no folder {output.parent}")
     if output.suffix.lower() not in (".html", ".htm"):
         parser.error(f"argument --output: the name must end in .html, got {output}")
     if output.is_dir():
         parser.error(f"argument --output: {output} is a folder")
-    try:
+    with _naming("--output", parser):
         require_layout()
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
 
 
-def _loaded(parser: argparse.ArgumentParser, path: Path) -> Release:
-    try:
-        return Release.load(path)
-    except (OSError, ValueError) as error:
-        _refuse(parser, "RELEASE", error)
+def _three_lines(made: Report, output: Path) -> tuple[str, str, str]:
+    from botorch_private.report.audit_facts import worst
+    from botorch_private.report.chapters.summary import verdict
+    from botorch_private.report.shown import down, small, up
 
-
-def _ranges(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, releases: list[Release]
-) -> Any:
-    if options.ranges is None:
-        return None
-    from botorch_private.curator.features.ranges import load_encoding
-
-    try:
-        encoding = load_encoding(options.ranges)
-        for release, path in zip(releases, options.releases, strict=True):
-            check_scaling(release.guarantee, encoding.scaling, str(path))
-    except (OSError, ValueError) as error:
-        _refuse(parser, "--ranges", error)
-    return encoding
-
-
-def _records(
-    parser: argparse.ArgumentParser, options: argparse.Namespace, releases: list[Release], encoding: Any
-) -> Any:
-    if options.records is None:
-        return None
-    from botorch_private.curator.features.tables import read_encoded
-
-    try:
-        table = read_encoded(options.records, encoding)
-    except ImportError as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
-    except (OSError, ValueError) as error:
-        _refuse(parser, "--records", error)
-    for release, path in zip(releases, options.releases, strict=True):
-        if len(table) != len(release.candidates):
-            parser.error(
-                f"argument --records: the table must be the released one, but {path} has "
-                f"{len(release.candidates)} rows and {options.records} has {len(table)} records"
-            )
-    return table
-
-
-def _ledger(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Any:
-    if options.ledger is None:
-        return None
-    from botorch_private.report.spent import opened
-
-    try:
-        return opened(options.ledger)
-    except (OSError, ValueError) as error:
-        _refuse(parser, "--ledger", error)
-
-
-def _refuse(parser: argparse.ArgumentParser, option: str, error: Exception) -> NoReturn:
-    parser.error(f"argument {option}: {error}")
-
-
-def _three_lines(made: Report, output: Path) -> list[str]:
-    total = made.facts.total
-    promised = f"Epsilon at one unit: {up(total.epsilon)}, delta {small(total.delta)}."
-    tests = [audit.result for audit in made.audits if audit.result is not None]
+    total, found = made.facts.total, worst(made.audits)
     tested = "The test attack could not be run."
-    if tested:
-        worst = max(tests, key=lambda result: result.lower_bound - result.claimed)
-        verb = "REFUTES" if worst.refuted else "does not refute"
+    if found is not None:
+        verb = "REFUTES" if found.refuted else "does not refute"
         tested = (
-            f"The test attack {verb} it: epsilon is at least {down(worst.lower_bound)} where "
-            f"{up(worst.claimed)} is promised."
+            f"The test attack {verb} it: epsilon is at least {down(found.lower_bound)} where "
+            f"{up(found.claimed)} is promised."
         )
     eyes = " (for the curator's eyes only)" if made.secret else ""
-    return [
-        f"{verdict(made.facts).text} {promised}",
+    return (
+        f"{verdict(made.facts).text} Epsilon at one unit: {up(total.epsilon)}, delta "
+        f"{small(total.delta)}.",
         tested,
         f"Report{eyes}: {output}",
-    ]
+    )

@@ -6,7 +6,6 @@ import pytest
 from helpers.report_samples import LOWER, NAMES, UPPER, make_release, some_records
 
 from botorch_private.cli import main as cli
-from botorch_private.cli import report as command
 from botorch_private.curator.ledger import Ledger
 
 RANGES = "\n".join(
@@ -70,7 +69,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_wrong_inputs_are_refused_before_any_work(arguments, message, folder, capsys, monkeypatch):
-    monkeypatch.setattr(command, "report", lambda *_, **__: pytest.fail("work began"))
+    monkeypatch.setattr("botorch_private.report.report", lambda *_, **__: pytest.fail("work began"))
     before = sorted(entry.name for entry in folder.iterdir())
     with pytest.raises(SystemExit) as stopped:
         cli.main(["report", *arguments])
@@ -92,7 +91,7 @@ def test_wrong_inputs_are_refused_before_any_work(arguments, message, folder, ca
     ],
 )
 def test_tables_that_are_not_the_released_one_are_refused(table, message, folder, capsys, monkeypatch):
-    monkeypatch.setattr(command, "report", lambda *_, **__: pytest.fail("work began"))
+    monkeypatch.setattr("botorch_private.report.report", lambda *_, **__: pytest.fail("work began"))
     with pytest.raises(SystemExit) as stopped:
         cli.main(["report", "r.safetensors", "--ranges", "ranges.toml", "--records", table])
     assert stopped.value.code == 2
