@@ -45,6 +45,26 @@ def test_json_round_trip_keeps_everything(guarantee):
     assert PrivacyGuarantee.from_json(guarantee.to_json()) == guarantee
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        NoisyProjection(1.0, projection_dim=5, noise="laplace"),
+        NoisyProjection(1.0, 1e-5, projection_dim=2, noise="gaussian"),
+        SpectralProjection(1.0, 1e-5, 2),
+    ],
+)
+def test_the_settings_of_a_mechanism_are_told_from_its_guarantee_alone(mechanism):
+    """A text of before there were settings holds them as well: they are no field."""
+    guarantee = mechanism.guarantee(n=2004, d=3)
+    assert "settings" not in guarantee.to_json()
+    assert type(mechanism)(**PrivacyGuarantee.from_json(guarantee.to_json()).settings) == mechanism
+
+
+def test_a_composition_says_how_much_of_delta_is_rounding():
+    together = compose([GAUSSIAN, GAUSSIAN])
+    assert f"(of which {round_up(2 * DELTA_FP, 2)} is floating-point error)" in str(together)
+
+
 def test_without_steps_the_json_is_that_of_before_guarantees_had_them():
     """A release is known by the digest of this text, and folders of curators keep the digest."""
     for guarantee in (LAPLACE, compose([LAPLACE, LAPLACE])):

@@ -58,6 +58,8 @@ laplace: - seed
 laplace: - nearer end
 seeded: + whoever knows the seed subtracts the noise, and errs by zero
 spectral: + Whoever knows 5 records computes all others by least squares
+spectral: + This release (NOT KEPT)
+laplace: - NOT KEPT
 narrow spectral: + as many exact combinations
 none: + error of a perfect attacker is zero
 none: + unlimited
