@@ -13,8 +13,8 @@ from gpytorch.means import ZeroMean
 from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Tensor
 
+from botorch_private.modeler.models.exactness import kernel_parts
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.kernel_parts import kernel_parts
 from botorch_private.modeler.models.marginal_likelihood import Array, MarginalLikelihood
 
 _GAP = {torch.float64: 1e-10, torch.float32: 1e-6}  # relative, to a bound of softplus or sigmoid
