@@ -49,26 +49,16 @@ def by_hand(x1, x2, lengthscale, noise_variance):
 
 
 @pytest.mark.parametrize("noise_variance", [0.0, 0.3, 40.0])
-def test_isotropic_kernel_equals_the_closed_form(noise_variance):
+@pytest.mark.parametrize("lengthscale", [[0.7] * 3, [0.4, 1.0, 5.0]], ids=["isotropic", "ard"])
+def test_kernel_equals_the_closed_form(lengthscale, noise_variance):
     x1, x2 = normal(6, 3, seed=1), normal(5, 3, seed=2)
     x2[1] = x1[4]
-    actual = kernel(noise_variance, 3, lengthscale=0.7)(x1, x2).to_dense()
-    assert_close(actual, by_hand(x1, x2, [0.7] * 3, noise_variance), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("noise_variance", [0.0, 0.3, 40.0])
-def test_ard_kernel_equals_the_closed_form(noise_variance):
-    x1, x2 = normal(6, 3, seed=1), normal(5, 3, seed=2)
-    x2[1] = x1[4]
-    lengthscale = [0.4, 1.0, 5.0]
-    actual = kernel(noise_variance, lengthscale=lengthscale, ard_num_dims=3)(x1, x2).to_dense()
-    assert_close(actual, by_hand(x1, x2, lengthscale, noise_variance), rtol=1e-12, atol=1e-14)
-
-
-def test_isotropic_kernel_equals_ard_with_equal_lengthscales():
-    x = normal(7, 3)
-    one, three = kernel(0.3, 3, 0.8), kernel(0.3, None, [0.8] * 3, ard_num_dims=3)
-    assert_close(one(x).to_dense(), three(x).to_dense(), rtol=1e-13, atol=0)
+    expected = by_hand(x1, x2, lengthscale, noise_variance)
+    three = kernel(noise_variance, lengthscale=lengthscale, ard_num_dims=3)
+    assert_close(three(x1, x2).to_dense(), expected, rtol=1e-12, atol=1e-14)
+    if len(set(lengthscale)) == 1:
+        one = kernel(noise_variance, 3, lengthscale[0])
+        assert_close(one(x1, x2).to_dense(), expected, rtol=1e-12, atol=1e-14)
 
 
 def monte_carlo(z, w, lengthscale, noise_variance, noise, seed):
@@ -88,19 +78,11 @@ def monte_carlo(z, w, lengthscale, noise_variance, noise, seed):
 def test_kernel_is_the_expectation_of_rbf_over_gaussian_noise_on_both_rows(lengthscale, noise_variance):
     # 400,000 draws; the average lies within 4 standard errors of the closed form, itself below 1%.
     z, w = normal(3, seed=3) / 2, normal(3, seed=4) / 2
+    widths = torch.tensor(lengthscale, dtype=torch.float64)
     average, error = monte_carlo(
-        z,
-        w,
-        torch.tensor(lengthscale, dtype=torch.float64),
-        noise_variance,
-        lambda seed: normal(400_000, 3, seed=seed),
-        seed=10,
+        z, w, widths, noise_variance, lambda seed: normal(400_000, 3, seed=seed), seed=10
     )
-    ard = len(set(lengthscale)) > 1
-    if ard:
-        built = kernel(noise_variance, lengthscale=lengthscale, ard_num_dims=3)
-    else:
-        built = kernel(noise_variance, 3, lengthscale[0])
+    built = kernel(noise_variance, lengthscale=lengthscale, ard_num_dims=3)
     exact = float(built(z[None], w[None]).to_dense().detach())
     assert error < 0.01 * exact
     assert abs(average - exact) < 4 * error
@@ -318,16 +300,11 @@ def test_ard_is_refused_for_rotated_or_projected_rows(projection_dim, records, s
         ReleasedInputKernel.of(release, ard=True)
 
 
-def test_ard_is_allowed_where_coordinates_keep_their_meaning(records, scaling):
-    built = ReleasedInputKernel.of(released(records, scaling, NoisyProjection(3.0)), ard=True)
-    assert built.lengthscale.shape == (1, 3)
-    assert built.noise_dim == 3
-
-
 def test_batch_of_kernels_of_a_release_has_lengthscales_of_its_own(records, scaling):
     release = released(records, scaling, NoisyProjection(3.0))
     built = ReleasedInputKernel.of(release, ard=True, batch_shape=torch.Size([4]))
     assert built.lengthscale.shape == (4, 1, 3)
+    assert built.noise_dim == 3
     assert built(release.candidates.float()).shape == (4, 24, 24)
 
 
