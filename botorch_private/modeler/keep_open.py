@@ -76,7 +76,7 @@ def rows_left(modeler: Modeler) -> int:
     """How many rows may still be measured.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If no row is left.
     """
     rows, skipped = len(modeler.release.candidates), len(modeler.skipped)
     left = rows - len(modeler.history) - skipped

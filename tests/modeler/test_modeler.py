@@ -10,9 +10,7 @@ from helpers.rounds import go_on, release_of
 from botorch_private import (
     History,
     Modeler,
-    NoPrivacy,
     Observation,
-    Release,
     make_model,
 )
 from botorch_private.modeler import latest_fit
@@ -137,18 +135,12 @@ def test_before_anything_is_told_there_is_no_best_and_no_model():
         modeler.model()
 
 
-def test_the_same_value_again_changes_nothing():
-    modeler = Modeler(RELEASE)
-    modeler.tell(4, 1.5)
-    modeler.tell(4, 1.5)
-    modeler.tell(4, 1.5, correct=True)
-    assert modeler.history == History([(4, 1.5)])
-
-
-def test_another_value_for_a_row_needs_correct():
+def test_another_value_for_a_row_needs_correct_and_the_same_one_changes_nothing():
     modeler = Modeler(RELEASE)
     modeler.tell(4, 1.5)
     modeler.tell(5, 1.0)
+    modeler.tell(4, 1.5)
+    modeler.tell(4, 1.5, correct=True)
     with pytest.raises(
         ValueError, match=r"^value must be 1.5 for index 4, which was told before, got 9.0: pass"
     ):
@@ -503,13 +495,6 @@ def test_repr_shows_counts_and_no_row():
     modeler.tell(4, 1.0)
     modeler.ask(q=2)
     assert repr(modeler) == f"Modeler({RELEASE!r}, told=1, pending=2)"
-
-
-def test_a_release_without_privacy_is_searched_like_any_other():
-    release = Release(RELEASE.candidates, NoPrivacy().guarantee(N, 2), 0.0, 2, isotropic=False)
-    modeler = Modeler(release, generator=seeded(3))
-    go_on(modeler, OUTCOMES, 15)
-    assert modeler.best == Observation(0, 0.0)
 
 
 def test_a_skipped_row_is_never_asked_again_and_takes_no_part():

@@ -78,7 +78,7 @@ def hyperparameters(model: Any) -> list[Hyperparameter]:
 
 
 def learned_noise(likelihood: Any) -> Any:
-    """Noise model with a learned variance, alone or beside known ones; None where there is none."""
+    """Noise model with a learned variance, alone or beside known ones; None if all are known."""
     if type(likelihood.noise_covar) is HomoskedasticNoise:
         return likelihood.noise_covar
     return likelihood.second_noise_covar
@@ -132,7 +132,7 @@ class LogDensity:
         self.lower, self.upper = np.log(self._least), np.log(self._most)
 
     def __call__(self, u: Array) -> tuple[float, Array, float]:
-        """Density in nats, minus infinity where it is none, its gradient, and the prior mean."""
+        """Density in nats (minus infinity where it does not exist), its gradient, and the prior mean."""
         values = np.exp(u)
         learned = {name: values[place] for name, place in zip(self._names, self._places, strict=True)}
         evaluation = self._likelihood(**learned, **self._known)

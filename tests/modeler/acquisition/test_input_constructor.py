@@ -13,7 +13,6 @@ from botorch.acquisition.input_constructors import (
 )
 from botorch.acquisition.objective import LinearMCObjective, ScalarizedPosteriorTransform
 from botorch.exceptions import UnsupportedError
-from botorch.models import ModelListGP
 from botorch.optim import optimize_acqf_discrete
 from botorch.utils.datasets import SupervisedDataset
 from helpers.ucb_models import ASKED, X, Y, fixed_noise, private, single
@@ -112,23 +111,6 @@ def test_later_pending_points_replace_those_of_the_host():
     assert_close(theirs.scores(), DiscreteUCB(single(), X, 3, X_pending=X[[33]]).scores())
     theirs.set_X_pending(None)
     assert torch.equal(theirs.scores(), free.scores())
-
-
-def test_pending_points_leave_the_model_of_the_host_as_it_is():
-    model = private()
-    before = model.posterior(X).variance
-    built(model, X_pending=X[PENDING]).select(q=2)
-    assert torch.equal(model.posterior(X).variance, before)
-    assert torch.equal(model.train_targets, private().train_targets)
-
-
-def test_pending_points_of_a_model_list_count():
-    weights = ScalarizedPosteriorTransform(torch.tensor([0.5, 0.5], dtype=torch.float64))
-    theirs = built(
-        ModelListGP(single(), fixed_noise()), X_pending=X[PENDING], posterior_transform=weights
-    )
-    free = built(ModelListGP(single(), fixed_noise()), t=11, posterior_transform=weights)
-    assert (theirs.scores() < free.scores() + 1e-9)[PENDING].all()
 
 
 # --- what is refused ---

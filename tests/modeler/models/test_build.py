@@ -69,18 +69,6 @@ def test_duplicate_records_keep_rows_of_their_own_and_work(records, scaling):
     assert torch.isfinite(model.posterior(release.candidates).variance).all()
 
 
-def test_equal_released_rows_share_one_posterior(release):
-    # As a release without noise would give for duplicate records.
-    candidates = release.candidates.clone()
-    candidates[10:20] = candidates[3]
-    twin = type(release)(
-        candidates, release.guarantee, release.noise_variance, release.noise_dim, release.isotropic
-    )
-    posterior = fitted(make_model(twin, [3, 12, 1], [1.0, 1.2, 0.0])).posterior(candidates)
-    assert_close(posterior.mean[10:20], posterior.mean[[3] * 10], rtol=1e-10, atol=1e-10)
-    assert_close(posterior.variance[10:20], posterior.variance[[3] * 10], rtol=1e-8, atol=1e-10)
-
-
 def test_expected_outcome_noise_is_the_median_of_its_prior(release):
     model = make_model(release, [3, 0, 1], [1.0, 2.0, 4.0], outcome_noise=0.4)
     prior = model.likelihood.noise_covar.noise_prior

@@ -3,8 +3,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from gpytorch.kernels import RBFKernel, ScaleKernel
-from gpytorch.priors import GammaPrior
+from gpytorch.kernels import RBFKernel
 from gpytorch.settings import lazily_evaluate_kernels
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,15 +110,6 @@ def test_kernel_without_noise_is_the_rbf_kernel(ard_num_dims):
     assert_close(silent(x1).to_dense(), rbf(x1).to_dense(), rtol=1e-12, atol=1e-14)
 
 
-def test_noise_lowers_what_neighbours_share_and_not_what_a_record_knows_of_itself():
-    x = normal(5, 3)
-    quiet, loud = kernel(0.1, 3)(x).to_dense(), kernel(10.0, 3)(x + 0.0).to_dense()
-    assert torch.equal(loud.diagonal(), torch.ones(5, dtype=torch.float64))
-    near = kernel(0.1, 3)(x, x + 1e-6).to_dense().diagonal()
-    assert_close(near, torch.full_like(near, (1 / 1.2) ** 1.5), rtol=1e-9, atol=0)
-    assert (loud < quiet + torch.eye(5)).all()
-
-
 # --- positive semi-definite ---
 
 
@@ -149,12 +139,6 @@ def test_covariance_of_duplicate_and_measured_rows_is_positive_semi_definite(
     assert torch.equal(covariance, covariance.T)
     assert float(torch.linalg.eigvalsh(covariance)[0]) >= -1e-10
     assert torch.equal(covariance.diagonal(), torch.ones(len(x), dtype=torch.float64))
-
-
-def test_equal_rows_are_the_same_record_across_arguments():
-    x = normal(6, 3)
-    cross = kernel(2.0, 3)(x[:4], x[[2, 5, 0]].clone()).to_dense()
-    assert (cross == 1).nonzero().tolist() == [[0, 2], [2, 0]]
 
 
 # --- shapes ---
@@ -337,17 +321,6 @@ def test_one_coordinate_shares_as_much_however_the_kernel_is_built(built):
     x1, x2 = normal(4, 1, seed=1), normal(3, 1, seed=2)
     found = kernel(variance, lengthscale=0.7, **built)(x1, x2).to_dense()
     assert_close(found, by_hand(x1, x2, [0.7], 0.5), rtol=1e-12, atol=0)
-
-
-def test_kernel_composes_with_a_scale_and_priors():
-    built = ScaleKernel(
-        ReleasedInputKernel(0.5, 3, lengthscale_prior=GammaPrior(3.0, 6.0)),
-        outputscale_prior=GammaPrior(2.0, 2.0),
-    ).double()
-    built.outputscale = 4.0
-    x = normal(5, 3)
-    assert_close(built(x).to_dense(), 4 * built.base_kernel(x).to_dense(), rtol=1e-12, atol=0)
-    assert len(list(built.named_priors())) == 2
 
 
 @pytest.mark.parametrize(
