@@ -1,1 +1,1 @@
-"""What crosses between the two parties: a release, and observations."""
+"""What crosses between the two parties: a release, observations, and how a row is asked for."""

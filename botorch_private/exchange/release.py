@@ -115,7 +115,7 @@ class Release:
         The digest catches damage, not forgery: send the file over a channel that you trust.
 
         Raises:
-            ValueError: If the file is no release, is truncated or altered, or comes from a newer
+            ValueError: If the file is not a release, is truncated or altered, or comes from a newer
                 version.
             FileNotFoundError: If there is no such file.
         """

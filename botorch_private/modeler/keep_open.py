@@ -3,48 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
 
 from botorch_private._base import validate
-from botorch_private.exchange.observation import Observation
+from botorch_private.exchange.oracle import OpenCurator
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.transport import RemoteError
 
 _SLICE = 25.0  # seconds of waiting after which somebody who watches sees a sign of life
 _log = logging.getLogger(__name__)
-
-
-@runtime_checkable
-class OpenCurator(Protocol):
-    """What takes questions without answering at once: a `RemoteCurator`, or its interface."""
-
-    @property
-    def queries_left(self) -> int | None:
-        """How many more records may be measured; None: no limit."""
-        ...
-
-    @property
-    def pending(self) -> list[int]:
-        """Rows that were asked and have no answer yet."""
-        ...
-
-    @property
-    def withdrawn(self) -> list[int]:
-        """Rows that will not be measured."""
-        ...
-
-    def submit(self, index: int) -> int:
-        """Ask for a row; asking again for an open one changes nothing."""
-        ...
-
-    def poll(self, wait: float = 0.0) -> list[Observation]:
-        """Answers that are new, and earlier ones that were corrected."""
-        ...
-
-    def remember(self, observations: Iterable[tuple[int, float]]) -> None:
-        """Say what was told earlier."""
-        ...
 
 
 def keep_open(
@@ -109,7 +76,7 @@ def rows_left(modeler: Modeler) -> int:
     """How many rows may still be measured.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If no row is left.
     """
     rows, skipped = len(modeler.release.candidates), len(modeler.skipped)
     left = rows - len(modeler.history) - skipped

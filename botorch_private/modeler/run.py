@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Protocol
 
 from tqdm import tqdm
 
 from botorch_private._base import validate
-from botorch_private.exchange.observation import Observation, WithdrawnError
+from botorch_private.exchange.observation import WithdrawnError
+from botorch_private.exchange.oracle import OpenCurator, Oracle
 from botorch_private.modeler.history import History
-from botorch_private.modeler.keep_open import OpenCurator, keep_open, rows_left
+from botorch_private.modeler.keep_open import keep_open, rows_left
 from botorch_private.modeler.modeler import Modeler
 
 _QUIET_SECONDS = 2.0
-
-
-class Oracle(Protocol):
-    """What answers a row index: a `Curator`, a `RemoteCurator`, or anything with their interface."""
-
-    @property
-    def queries_left(self) -> int | None:
-        """How many more records may be measured; None: no limit."""
-        ...
-
-    def query(self, index: int) -> Observation:
-        """Measure the record behind a released row."""
-        ...
 
 
 def run(

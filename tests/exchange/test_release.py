@@ -31,21 +31,11 @@ def make_release(n=6, generator=None):
     return Curator(records, scaling, NoisyProjection(3.0), torch.zeros(n), generator=generator).release
 
 
-def bits(tensor):
-    return tensor.contiguous().view(torch.int64)
-
-
 def same(first, second):
-    """Whether two releases are equal bit by bit."""
-    return (
-        torch.equal(bits(first.candidates), bits(second.candidates))
-        and first.candidates.dtype == second.candidates.dtype
-        and all(
-            getattr(first, field.name) == getattr(second, field.name)
-            for field in dataclasses.fields(Release)
-            if field.name != "candidates"
-        )
-    )
+    """Whether two releases are equal bit by bit, signs of zero included."""
+    rows = [release.candidates.contiguous().view(torch.int64) for release in (first, second)]
+    others = [release._settings() for release in (first, second)]
+    return torch.equal(*rows) and others[0] == others[1]
 
 
 def header_of(content):
@@ -186,17 +176,6 @@ def test_a_file_with_any_byte_changed_is_refused(small, mask):
         small.write_bytes(altered)
         with pytest.raises(ValueError, match=ANY_REFUSAL):
             Release.load(small)
-
-
-def test_every_byte_of_the_rows_is_under_the_digest(saved):
-    release, path = saved
-    content = path.read_bytes()
-    for position in range(len(content) - 8 * release.candidates.numel(), len(content)):
-        altered = bytearray(content)
-        altered[position] ^= 0x10
-        path.write_bytes(altered)
-        with pytest.raises(ValueError, match=REFUSALS["altered"]):
-            Release.load(path)
 
 
 @pytest.mark.parametrize(

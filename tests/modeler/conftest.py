@@ -1,4 +1,4 @@
-"""Servers that tests of the modeler's side share."""
+"""Servers for the tests of the modeler's side."""
 
 import pytest
 from helpers.remote_server import Server, make_curator

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.draws import seeded
+from helpers.rounds import go_on, release_of
 from scipy.stats import multivariate_normal
 from torch.testing import assert_close
 
@@ -14,7 +15,6 @@ from botorch_private import (
     NoisyProjection,
     NoPrivacy,
     PublicScaling,
-    Release,
     ReleasedInputKernel,
     fit_model,
     make_model,
@@ -80,7 +80,7 @@ def test_estimates_are_nearer_to_the_inputs_than_the_rows_are(n, epsilon):
 def test_shares_minimize_the_squared_error_with_few_rows():
     """No other share of an axis does better on average: Gavish & Donoho's claim, by simulation."""
     n, d, spike, trials = 200, 50, 2.0, 60
-    generator = torch.Generator().manual_seed(3)
+    generator = seeded(3)
     slopes = dict.fromkeys((0.85, 1.0, 1.15), 0.0)
     left = 0.0
     for _ in range(trials):
@@ -88,7 +88,7 @@ def test_shares_minimize_the_squared_error_with_few_rows():
         direction[0] = 1.0
         X = spike**0.5 * torch.randn(n, 1, dtype=torch.float64, generator=generator) * direction
         Z = X + torch.randn(n, d, dtype=torch.float64, generator=generator)
-        release = Release(Z, GUARANTEE, noise_variance=1.0, noise_dim=d, isotropic=False)
+        release = release_of(Z, noise_variance=1.0)
         denoised = DenoisedRelease.of(release)
         estimated = int((denoised.candidates != 0).any(dim=0).sum())
         assert estimated <= 3  # now and then noise is a little beyond its edge
@@ -116,7 +116,7 @@ def test_what_weak_axes_vary_is_left_and_not_forgotten(n, d, signals, variance):
             n, signals, dtype=torch.float64, generator=generator
         )
         Z = X + torch.randn(n, d, dtype=torch.float64, generator=generator)
-        release = Release(Z, GUARANTEE, noise_variance=1.0, noise_dim=d, isotropic=False)
+        release = release_of(Z, noise_variance=1.0)
         denoised = DenoisedRelease.of(release)
         wrong = X - X.mean(dim=0) - in_features(denoised.candidates, Z - Z.mean(dim=0))
         true += float(wrong.square().sum()) / n / 5
@@ -199,6 +199,8 @@ def test_it_is_neither_saved_nor_denoised_again(tmp_path):
         DenoisedRelease.of(denoised)
     with pytest.raises(TypeError, match="got Tensor"):
         DenoisedRelease.of(release.candidates)
+    with pytest.raises(ValueError, match="ard must be False"):
+        ReleasedInputKernel.of(denoised, ard=True)
 
 
 def test_modeler_denoises_and_keeps_row_numbers():
@@ -206,9 +208,7 @@ def test_modeler_denoises_and_keeps_row_numbers():
     made = published(records, NoisyProjection(3.0, 1e-5))
     values = records[made.permutation].sum(dim=1)
     modeler = Modeler(made.release, denoise=True, generator=seeded(4))
-    for _ in range(9):
-        index = modeler.ask()
-        modeler.tell(index, float(values[index]))
+    go_on(modeler, values, 9)
     kernel = modeler.model().covar_module.base_kernel
     denoised = DenoisedRelease.of(made.release)
     assert_close(kernel.noise_variance.reshape(-1), torch.tensor(denoised.noise_variance).double())
@@ -228,17 +228,8 @@ def test_a_denoised_model_is_fitted_and_predicts_as_botorch_does():
     assert_close(modeler.posterior().variance, expected.variance.squeeze(-1), rtol=1e-6, atol=1e-6)
 
 
-def test_ard_is_refused():
-    release = published(gaussian_records(50), NoisyProjection(2.0)).release
-    with pytest.raises(ValueError, match="ard must be False"):
-        make_model(DenoisedRelease.of(release), [0, 1], [0.0, 1.0], ard=True)
-
-
 def test_a_changed_copy_stays_a_denoised_release():
     denoised = DenoisedRelease.of(published(gaussian_records(50), NoisyProjection(2.0)).release)
     assert isinstance(
         dataclasses.replace(denoised, candidates=denoised.candidates[:10]), DenoisedRelease
     )
-
-
-GUARANTEE = published(gaussian_records(20), NoisyProjection(1.0)).release.guarantee

@@ -5,19 +5,14 @@ import random
 import pytest
 import torch
 from helpers.draws import seeded
+from helpers.rounds import go_on, release_of
 from torch.testing import assert_close
 
-from botorch_private import DiscretePosterior, DiscreteUCB, Modeler, NoisyProjection, Release
+from botorch_private import DiscretePosterior, DiscreteUCB, Modeler
 from botorch_private.modeler import latest_fit
 from botorch_private.modeler.models import candidate_block, sweep
 
-
-def release(n=40, r=3):
-    rows = 6 * torch.randn(n, r, generator=seeded(0), dtype=torch.float64)
-    return Release(rows, NoisyProjection(3.0).guarantee(n, r), 0.3, r, isotropic=True)
-
-
-RELEASE = release()
+RELEASE = release_of(6 * torch.randn(40, 3, generator=seeded(0), dtype=torch.float64))
 OUTCOMES = torch.sin(RELEASE.candidates[:, 0] / 4) + RELEASE.candidates[:, 1] / 10
 
 
@@ -73,22 +68,17 @@ def test_between_refits_a_round_evaluates_one_row_of_the_kernel(monkeypatch):
 
     monkeypatch.setattr(sweep.CandidateSweep, "_extend", counted)
     modeler = Modeler(RELEASE, generator=seeded(3), refit_every=100)
-    for _ in range(12):
-        index = modeler.ask()
-        modeler.tell(index, float(OUTCOMES[index]))
+    go_on(modeler, OUTCOMES, 12)
     assert rows == [5, 1, 1, 1, 1, 1, 1]
 
 
 def test_a_corrected_value_does_not_evaluate_the_kernel(monkeypatch):
     modeler = Modeler(RELEASE, generator=seeded(3), refit_every=100)
-    for _ in range(8):
-        index = modeler.ask()
-        modeler.tell(index, float(OUTCOMES[index]))
+    *_, index = go_on(modeler, OUTCOMES, 8)
     modeler.posterior().moments()
     monkeypatch.setattr(candidate_block.CandidateBlock, "extend", None)
     modeler.tell(index, 9.0, correct=True)
-    assert_like_mean = modeler.posterior().mean
-    assert float(assert_like_mean.max()) > 3
+    assert float(modeler.posterior().mean.max()) > 3
 
 
 @pytest.mark.parametrize("settings", [{"max_memory": 1}, {"refit_every": 3, "max_memory": 2000}])
@@ -97,10 +87,7 @@ def test_memory_does_not_change_what_is_asked(settings, monkeypatch):
     asked = []
     for limit in (settings, {**settings, "max_memory": 2**30}):
         modeler = Modeler(RELEASE, generator=seeded(3), **limit)
-        for _ in range(20):
-            index = modeler.ask()
-            modeler.tell(index, float(OUTCOMES[index]))
-        asked.append([index for index, _ in modeler.history])
+        asked.append(go_on(modeler, OUTCOMES, 20))
     assert asked[0] == asked[1]
 
 
@@ -117,17 +104,9 @@ def test_pending_rows_are_hallucinated_and_then_forgotten():
     assert modeler.posterior().num_observations == 6
 
 
-@pytest.mark.parametrize("max_memory", [0, -1, 1.5, None])
-def test_a_bad_memory_limit_is_refused(max_memory):
-    with pytest.raises(ValueError, match="max_memory must be an integer >= 1"):
-        Modeler(RELEASE, max_memory=max_memory)
-
-
 def test_float32_modeler_asks_for_rows_and_keeps_its_type():
     modeler = Modeler(RELEASE, generator=seeded(3), dtype=torch.float32)
-    for _ in range(10):
-        index = modeler.ask()
-        modeler.tell(index, float(OUTCOMES[index]))
+    go_on(modeler, OUTCOMES, 10)
     assert modeler.posterior().mean.dtype == torch.float32
     assert_like_a_new_one(modeler)
 
@@ -138,9 +117,6 @@ def test_modeler_on_a_device_asks_like_one_on_the_cpu(dtype):
     asked = []
     for device in ("cpu", "cuda"):
         modeler = Modeler(RELEASE, generator=seeded(3), device=device, dtype=dtype)
-        for _ in range(15):
-            index = modeler.ask()
-            modeler.tell(index, float(OUTCOMES[index]))
+        asked.append(go_on(modeler, OUTCOMES, 15))
         assert modeler.posterior().mean.device.type == device
-        asked.append([index for index, _ in modeler.history])
     assert asked[0] == asked[1]

@@ -106,25 +106,16 @@ def test_the_whole_table_can_be_measured(without_fits):
     assert curator.queries_left == 0
 
 
-def test_more_rounds_than_the_budget_are_refused_before_anything_is_measured():
+@pytest.mark.parametrize(
+    ("rounds", "message"),
+    [(6, "the curator's 5 queries left, got 6$"), (20, "the 19 rows not measured yet, got 20$")],
+)
+def test_more_rounds_than_budget_or_rows_are_refused_before_anything_is_measured(rounds, message):
     measured = []
     curator, modeler = make_parties(measured.append, max_queries=5)
-    with pytest.raises(
-        ValueError, match=r"^rounds must be at most the curator's 5 queries left, got 6$"
-    ):
-        run(curator, modeler, 6)
-    assert measured == []
-    assert modeler.pending == []
-
-
-def test_more_rounds_than_rows_are_refused_before_anything_is_measured():
-    measured = []
-    curator, modeler = make_parties(measured.append)
     modeler.tell(0, 1.0)
-    with pytest.raises(
-        ValueError, match=r"^rounds must be at most the 19 rows not measured yet, got 20$"
-    ):
-        run(curator, modeler, 20)
+    with pytest.raises(ValueError, match=f"^rounds must be at most {message}"):
+        run(curator, modeler, rounds)
     assert measured == []
     assert modeler.pending == []
 

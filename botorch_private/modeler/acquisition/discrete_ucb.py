@@ -10,12 +10,14 @@ import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import AnalyticAcquisitionFunction
 from botorch.acquisition.objective import PosteriorTransform
-from botorch.models.model import Model
+from botorch.exceptions import UnsupportedError
+from botorch.models.gpytorch import GPyTorchModel
+from botorch.models.model import Model, ModelList
 from botorch.utils.transforms import average_over_ensemble_models, t_batch_mode_transform
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.modeler.acquisition.hallucinate import hallucinate
 from botorch_private.modeler.acquisition.schedule import ucb_beta
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.exactness import why_not_exact
@@ -140,7 +142,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         model: Any = self._unconditioned
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
-                model = hallucinate(self._fast(once=False) or model, X_pending.detach())
+                model = _hallucinate(self._fast(once=False) or model, X_pending.detach())
         AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
         self.model = model
 
@@ -275,3 +277,28 @@ def _checked(candidates: Tensor | None, model: Model) -> Tensor:
 
 def _is_scalar(value: Any) -> bool:
     return getattr(value, "ndim", 1) == 0
+
+
+def _hallucinate(model: Any, X: Tensor) -> Model:
+    """Model that counts ``m x d`` points as observed with its posterior mean there.
+
+    Raises:
+        UnsupportedError: If the model cannot be conditioned on observations.
+    """
+    if isinstance(model, ModelList):
+        return type(model)(*[_hallucinate(part, X) for part in model.models])
+    if isinstance(model, DiscretePosterior):
+        return model.hallucinate_points(X)
+    if not isinstance(model, GPyTorchModel) or not hasattr(model, "get_fantasy_model"):
+        raise UnsupportedError(
+            f"pending rows and q > 1 need a model that can be conditioned on observations, got "
+            f"{type(model).__name__}: choose one row at a time"
+        )
+    # The prediction also fills the caches that conditioning builds on.
+    mean = model.posterior(X).mean
+    likelihood = getattr(model, "likelihood", None)
+    if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
+        return model.condition_on_observations(X, mean)
+    # As in `fantasize`: a new observation has the average noise of the known ones.
+    noise = likelihood.noise.mean(dim=-1).expand_as(mean)
+    return model.condition_on_observations(X, mean, noise=noise)

@@ -124,7 +124,7 @@ class CandidateBlock:
             for slab in slabs:
                 self.variance[columns] -= slab[:, columns].square().sum(dim=0)
 
-    def release(self) -> None:
+    def free(self) -> None:
         """Give the memory of V back; from now on it is recomputed each time."""
         self.keep, self._slabs, self.rows = False, [], 0
 

@@ -1,10 +1,11 @@
-"""Whether a model is an exact GP that the fast paths reproduce."""
+"""Which models and kernels the fast paths reproduce."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from botorch.models.gpytorch import BatchedMultiOutputGPyTorchModel, GPyTorchModel
+from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.models import ExactGP
 
@@ -33,3 +34,13 @@ def why_not_exact(model: Any) -> str:
     if type(model.likelihood) not in _LIKELIHOODS:
         return f"Gaussian noise, got {type(model.likelihood).__name__}"
     return ""
+
+
+def kernel_parts(kernel: Any) -> list[Any]:
+    """The kernel, and after a ``ScaleKernel`` the one that it scales: the last has the length-scale."""
+    return [kernel, kernel.base_kernel] if type(kernel) is ScaleKernel else [kernel]
+
+
+def is_plain(kernel: Kernel) -> bool:
+    """Whether a kernel and what it scales take all coordinates, without batch."""
+    return all(part.active_dims is None and not len(part.batch_shape) for part in kernel_parts(kernel))

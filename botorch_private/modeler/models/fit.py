@@ -19,9 +19,8 @@ from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from scipy.optimize import minimize
 
-from botorch_private.modeler.models.exactness import why_not_exact
+from botorch_private.modeler.models.exactness import is_plain, kernel_parts, why_not_exact
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.kernel_parts import is_plain, kernel_parts
 from botorch_private.modeler.models.log_density import (
     PRIORS,
     Array,

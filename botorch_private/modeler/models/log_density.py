@@ -13,8 +13,8 @@ from gpytorch.means import ZeroMean
 from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Tensor
 
+from botorch_private.modeler.models.exactness import kernel_parts
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.kernel_parts import kernel_parts
 from botorch_private.modeler.models.marginal_likelihood import Array, MarginalLikelihood
 
 _GAP = {torch.float64: 1e-10, torch.float32: 1e-6}  # relative, to a bound of softplus or sigmoid
@@ -78,7 +78,7 @@ def hyperparameters(model: Any) -> list[Hyperparameter]:
 
 
 def learned_noise(likelihood: Any) -> Any:
-    """Noise model with a learned variance, alone or beside known ones; None where there is none."""
+    """Noise model with a learned variance, alone or beside known ones; None if all are known."""
     if type(likelihood.noise_covar) is HomoskedasticNoise:
         return likelihood.noise_covar
     return likelihood.second_noise_covar
@@ -132,7 +132,7 @@ class LogDensity:
         self.lower, self.upper = np.log(self._least), np.log(self._most)
 
     def __call__(self, u: Array) -> tuple[float, Array, float]:
-        """Density in nats, minus infinity where it is none, its gradient, and the prior mean."""
+        """Density in nats (minus infinity where it does not exist), its gradient, and the prior mean."""
         values = np.exp(u)
         learned = {name: values[place] for name, place in zip(self._names, self._places, strict=True)}
         evaluation = self._likelihood(**learned, **self._known)

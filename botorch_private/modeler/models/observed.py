@@ -10,6 +10,8 @@ import torch
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
+from botorch_private._base import validate
+
 
 class Rows(NamedTuple):
     """Observed rows: ``t x r`` inputs of the model's dtype, ``t`` noise variances and targets."""
@@ -69,10 +71,26 @@ class Observed:
         m = len(points)
         self._extend(points, [0.0] * m, [math.nan] * m, targets)
 
-    def has_place(self, value: float) -> bool:
-        """Whether an outcome is finite in the model's units."""
+    def checked_value(self, **named: Any) -> float:
+        """Return the one named outcome as a number, if it is finite also in the model's units."""
+        ((name, value),) = named.items()
+        value = validate.number(**named)
         target, _ = self._transformed([value], [])
-        return bool(target.isfinite().all())
+        if not target.isfinite().all():
+            transform = type(self.model.outcome_transform).__name__
+            raise ValueError(f"{name} must be finite after the model's {transform}, got {value}")
+        return value
+
+    def checked_noise(self, noise_variance: float | None) -> float:
+        """Return the noise variance of one observation; NaN where the model learns it."""
+        if not self.known_noise:
+            if noise_variance is not None:
+                raise ValueError("noise_variance must be None for a model that learns its noise")
+            return math.nan
+        if noise_variance is None:
+            raise ValueError("noise_variance must be given for a model with known noise, got None")
+        validate.non_negative(noise_variance=noise_variance)
+        return float(noise_variance)
 
     def transform_again(self) -> None:
         """Follow a change of the model's input transform."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from botorch.acquisition.objective import PosteriorTransform
+from botorch.exceptions import UnsupportedError
 from botorch.models.model import Model
 from botorch.posteriors import Posterior
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.modeler.models import posterior_checks as check
-from botorch_private.modeler.models.joint import joint_moments, joint_posterior
+from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.observed import Observed
-from botorch_private.modeler.models.outcome_units import outcome_moments, outcome_scale
+from botorch_private.modeler.models.outcome_units import (
+    joint_moments,
+    joint_posterior,
+    outcome_moments,
+    outcome_scale,
+)
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.snapshot import Snapshot
 from botorch_private.modeler.models.sweep import CandidateSweep
@@ -27,8 +33,11 @@ class DiscretePosterior(Model):
     It keeps ``V = L^-1 K(X_t, Z)``, ``t x n``, for the Cholesky factor ``L`` of the covariance of the
     ``t`` observations. A further observation costs O(n (r + t)): one kernel row and one pass over
     ``V``. Other values of the same observations (a correction, a changed `Standardize`) cost O(n t).
-    Only changed hyperparameters need a new ``V``, O(n t (r + t)). Those are noticed, wherever they
-    were changed: each access compares the model with what it was.
+    Only changed hyperparameters need a new ``V``, O(n t (r + t)).
+
+    Each access compares the parameters, buffers and modules of the model with what they were. A plain
+    attribute, such as the ``nu`` of a `MaternKernel`, is not looked at: after changing one in place,
+    call `update` with the model.
 
     The numbers are those of ``model.posterior(candidates)``, without its ``n x n`` matrix. It is a
     BoTorch model itself: `posterior` gives the joint posterior at any points, and
@@ -67,8 +76,14 @@ class DiscretePosterior(Model):
 
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
-        check.exact(model)
-        check.candidates_of(model, candidates)
+        _require_exact(model)
+        validate.points(candidates=candidates)
+        trained = model.train_inputs[0]
+        if _kind(candidates) != _kind(trained):
+            raise ValueError(
+                f"candidates must have the dtype and device of the model, {_kind(trained)}, got "
+                f"{_kind(candidates)}"
+            )
         if max_memory is not None:
             validate.count(max_memory=max_memory)
         self.model = model
@@ -167,8 +182,8 @@ class DiscretePosterior(Model):
                 noise (`FixedNoiseGaussianLikelihood`), and for no other.
         """
         row = validate.index(len(self.candidates), index=index)
-        value = check.outcome(self._observed, value=value)
-        noise = check.noise_of_one(self._observed, noise_variance)
+        value = self._observed.checked_value(value=value)
+        noise = self._observed.checked_noise(noise_variance)
         self._notice_new_data()
         self._observed.add(self.candidates[row : row + 1], [value], [noise])
 
@@ -183,7 +198,7 @@ class DiscretePosterior(Model):
             ValueError: If the candidate was never observed, or more than once.
         """
         row = validate.index(len(self.candidates), index=index)
-        value = check.outcome(self._observed, value=value)
+        value = self._observed.checked_value(value=value)
         self._notice_new_data()
         places = self._observed.positions(self._Z[row])
         if len(places) != 1:
@@ -203,13 +218,15 @@ class DiscretePosterior(Model):
         Args:
             model: As for the constructor, of the same dtype, device and number of inputs.
         """
-        check.exact(model)
-        check.same_kind(model, self.model)
+        _require_exact(model)
+        ours, theirs = (_kind(each.train_inputs[0]) for each in (self.model, model))
+        if ours != theirs:
+            raise ValueError(f"model must stay {ours}, got {theirs}")
         observed, snapshot = Observed(model), Snapshot(model)
         if snapshot != self._snapshot:
             self._take_hyperparameters(model, observed, snapshot)
         else:
-            check.width(self._Z, model)
+            _require_width(self._Z, model)
             with torch.no_grad():
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
@@ -230,7 +247,7 @@ class DiscretePosterior(Model):
             ValueError: If the shapes do not fit, or something is missing, infinite, or has no place in
                 the model's units.
         """
-        values, variances = check.several(self._observed, self.candidates, X, Y, noise)
+        values, variances = self._checked(X, Y, noise)
         twin = self._fork()
         twin._observed.add(X, values, variances)
         return twin
@@ -252,7 +269,7 @@ class DiscretePosterior(Model):
 
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
         """The same for any finite ``m x d`` points, candidates or not."""
-        check.points_like(self.candidates, X)
+        self._require_points_like_candidates(X)
         twin = self._fork()
         with torch.no_grad():
             mean, _ = joint_moments(self.model, self._sweep, self.model.transform_inputs(X))
@@ -277,6 +294,35 @@ class DiscretePosterior(Model):
         twin._observed, twin._sweep = self._observed.fork(), self._sweep.fork()
         return twin
 
+    def _checked(self, X: Tensor, Y: Tensor, noise: Tensor | None) -> tuple[list[float], list[float]]:
+        """Return outcomes and noise variances (NaN: not given) of ``m x d`` points."""
+        given = [part for part in (X, Y, noise) if part is not None]
+        if X.ndim != 2 or any(part.numel() != len(X) for part in given[1:]):
+            raise ValueError(
+                f"X and Y must be m x d points and m x 1 outcomes, and noise m x 1 variances of theirs, "
+                f"got {[tuple(part.shape) for part in given]}"
+            )
+        if not len(X):
+            return [], []
+        self._require_points_like_candidates(X)
+        values = validate.vector(Y=Y.reshape(-1)).tolist()
+        for value in values:
+            self._observed.checked_value(Y=value)
+        if noise is None:
+            return values, [math.nan] * len(X)
+        variances = validate.vector(noise=noise.reshape(-1)).tolist()
+        validate.non_negative(noise=min(variances))
+        return values, variances
+
+    def _require_points_like_candidates(self, X: Tensor) -> None:
+        validate.points(X=X)
+        d = self.candidates.shape[-1]
+        if X.shape[-1] != d or _kind(X) != _kind(self.candidates):
+            raise ValueError(
+                f"X must have {d} columns like the candidates, {_kind(self.candidates)}, got "
+                f"{X.shape[-1]}, {_kind(X)}"
+            )
+
     def _notice_new_data(self) -> None:
         if self._observed.stale():
             self._observed = Observed(self.model)
@@ -285,7 +331,7 @@ class DiscretePosterior(Model):
         """Start from no observations, with a model's present hyperparameters."""
         with torch.no_grad():
             Z = model.transform_inputs(self.candidates).detach()
-            check.width(Z, model)
+            _require_width(Z, model)
             observed.transform_again()
             self._sweep = CandidateSweep(Z, prior_of(model))
         self._Z, self._snapshot = Z, snapshot
@@ -297,3 +343,23 @@ class DiscretePosterior(Model):
             if not self._snapshot.holds():
                 self._take_hyperparameters(self.model, self._observed, Snapshot(self.model))
             self._sweep.update(self._observed.rows(), self.max_memory)
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{tensor.dtype} on {tensor.device}"
+
+
+def _require_exact(model: Any) -> None:
+    """Refuse a model whose posterior is not the one that is computed here."""
+    reason = why_not_exact(model)
+    if reason:
+        raise UnsupportedError(f"DiscretePosterior needs {reason}")
+
+
+def _require_width(Z: Tensor, model: Any) -> None:
+    """Refuse transformed candidates that are not as wide as those inputs of a model in eval mode."""
+    columns = model.train_inputs[0].shape[-1]
+    if Z.shape[-1] != columns:
+        raise ValueError(
+            f"candidates must have {columns} columns like the inputs of the model, got {Z.shape[-1]}"
+        )

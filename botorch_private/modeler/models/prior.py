@@ -13,8 +13,8 @@ from botorch.models import SingleTaskGP
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
+from botorch_private.modeler.models.exactness import is_plain, kernel_parts
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.kernel_parts import is_plain, kernel_parts
 
 _FORWARD_CHUNK = 2048
 _FAST_CHUNK = 2**18  # numbers of a covariance matrix, 2 MiB: what stays in the cache between passes

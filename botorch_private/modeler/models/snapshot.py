@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from gpytorch.likelihoods.noise_models import FixedGaussianNoise
@@ -12,23 +11,49 @@ from gpytorch.priors import Prior
 from torch import Tensor, nn
 
 _LARGE = 10_000
-_PLAIN = (bool, int, float, str, tuple, list, Tensor, type(None))
-# caches, data, and what torch and GPyTorch note for themselves
-_IGNORED = frozenset({
-    "training", "train_inputs", "train_targets", "_train_targets",
-    "prediction_strategy", "distance_module",
-    "_has_transformed_inputs", "_original_train_inputs",
-    "_is_full_backward_hook", "_strict_init", "_load_strict_shapes",
+_NO_FUNCTION = (Prior, FixedGaussianNoise)  # the noise of each observation counts as data
+_PLAIN = (bool, int, float, str, tuple, list, Tensor)
+_DATA = frozenset({
+    "training", "train_inputs", "_train_targets", "_has_transformed_inputs", "_original_train_inputs"
 })  # fmt: skip
 
 
-_DATA = (Prior, FixedGaussianNoise)  # the noise of each observation counts as data
+class Snapshot:
+    """Types of a model's modules, and their parameters and buffers by value.
 
+    Values are compared, since GPyTorch sets hyperparameters through ``.data``, which leaves no trace
+    in a tensor's version. Tables of more than 10,000 numbers (the records of an input transform) are
+    compared by address and version. Outcome transforms and priors of hyperparameters are left out.
 
-class _State(NamedTuple):
-    kind: type
-    plain: dict[str, Any]
-    tensors: list[Any]
+    `holds` does not look at plain attributes, such as the ``nu`` of a `MaternKernel`. Two snapshots
+    differ where these do, so `DiscretePosterior.update` notices them.
+
+    Args:
+        model: A model, whose training data do not count.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        modules = list(_relevant(model))
+        self._kinds = [type(module) for module in modules]
+        self._values = [each.clone() if isinstance(each, Tensor) else each for each in _values(modules)]
+        self._plain = [_plain(module) for module in modules]
+
+    def holds(self) -> bool:
+        """Whether modules, parameters and buffers of the model are still as they were."""
+        modules = list(_relevant(self._model))
+        return self._kinds == [type(module) for module in modules] and _equal(
+            self._values, list(_values(modules))
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two models are the same function of their data."""
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        same = self._kinds == other._kinds and self._plain == other._plain
+        return same and _equal(self._values, other._values)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class _Table:
@@ -39,7 +64,7 @@ class _Table:
     """
 
     def __init__(self, tensor: Tensor) -> None:
-        self._held: Tensor | None = tensor.detach()
+        self._held: Tensor | None = tensor
         self._mark = (tensor.data_ptr(), tensor._version, tensor.shape, tensor.dtype)
 
     def __eq__(self, other: object) -> bool:
@@ -53,105 +78,36 @@ class _Table:
         return {"_held": None, "_mark": None}
 
 
-class Snapshot:
-    """Classes, parameters, buffers and plain attributes of a model's modules, by value.
-
-    Values are compared, since GPyTorch sets hyperparameters through ``.data``, which leaves no trace
-    in a tensor's version. Tables of more than 10,000 numbers (the records of an input transform) are
-    compared by address and version. Outcome transforms and priors of hyperparameters are left out.
-
-    Args:
-        model: A model, whose training data do not count.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self._model = model
-        self._modules = list(_relevant(model))
-        self._states = [
-            _State(type(module), _plain(module), [_kept(tensor) for tensor in _tensors(module)])
-            for module in self._modules
-        ]
-
-    def holds(self) -> bool:
-        """Whether the model is still as it was."""
-        modules = list(_relevant(self._model))
-        return len(modules) == len(self._modules) and all(
-            map(_unchanged, modules, self._modules, self._states)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two models are the same function of their data."""
-        if not isinstance(other, Snapshot):
-            return NotImplemented
-        mine, theirs = self._states, other._states
-        return len(mine) == len(theirs) and all(map(_same_state, mine, theirs))
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 def _relevant(module: nn.Module) -> Iterator[nn.Module]:
     yield module
     for name, child in module._modules.items():
-        if child is not None and name != "outcome_transform" and not isinstance(child, _DATA):
+        if child is not None and name != "outcome_transform" and not isinstance(child, _NO_FUNCTION):
             yield from _relevant(child)
 
 
-def _plain(module: nn.Module) -> dict[str, Any]:
+def _values(modules: list[nn.Module]) -> Iterator[Tensor | _Table]:
+    for module in modules:
+        for tensor in (*module._parameters.values(), *module._buffers.values()):
+            if tensor is not None:
+                tensor = tensor.detach()
+                yield _Table(tensor) if tensor.numel() > _LARGE else tensor
+
+
+def _plain(module: nn.Module) -> dict[str, str]:
+    """Plain attributes as text, which no later change reaches."""
     return {
-        name: _kept(value) if isinstance(value, Tensor) else copy.copy(value)
+        name: repr(value.tolist() if isinstance(value, Tensor) else value)
         for name, value in vars(module).items()
-        if isinstance(value, _PLAIN) and name not in _IGNORED and not _holds_tensors(value)
+        if isinstance(value, _PLAIN) and name not in _DATA
     }
 
 
-def _holds_tensors(value: Any) -> bool:
-    return isinstance(value, (tuple, list)) and any(isinstance(part, Tensor) for part in value)
+def _equal(one: list[Tensor | _Table], other: list[Tensor | _Table]) -> bool:
+    return len(one) == len(other) and all(map(_same, one, other))
 
 
-def _tensors(module: nn.Module) -> Iterator[Tensor]:
-    for owned in (module._parameters, module._buffers):
-        for tensor in owned.values():
-            if tensor is not None:
-                yield tensor
-
-
-def _kept(tensor: Tensor) -> Any:
-    if tensor.numel() > _LARGE:
-        return _Table(tensor)
-    return tensor.detach().clone()
-
-
-def _unchanged(module: nn.Module, before: nn.Module, state: _State) -> bool:
-    if module is not before:
-        return False
-    now = vars(module)
-    for name, value in state.plain.items():
-        if not _same_plain(now.get(name), value):
-            return False
-    tensors = list(_tensors(module))
-    return len(tensors) == len(state.tensors) and all(map(_same, tensors, state.tensors))
-
-
-def _same_state(one: _State, other: _State) -> bool:
-    return (
-        one.kind is other.kind
-        and one.plain.keys() == other.plain.keys()
-        and all(_same_plain(value, other.plain[name]) for name, value in one.plain.items())
-        and len(one.tensors) == len(other.tensors)
-        and all(map(_same, one.tensors, other.tensors))
-    )
-
-
-def _same_plain(value: Any, kept: Any) -> bool:
-    if isinstance(kept, Tensor):
-        return _same(value, kept)
-    if isinstance(value, Tensor):
-        value = _kept(value)  # of a table: address and version
-    return value is kept or (type(value) is type(kept) and value == kept)
-
-
-def _same(tensor: Any, kept: Any) -> bool:
-    if not isinstance(kept, Tensor):
-        return kept == (_kept(tensor) if isinstance(tensor, Tensor) else tensor)
-    same_kind = isinstance(tensor, Tensor) and tensor.dtype == kept.dtype
-    return same_kind and tensor.device == kept.device and torch.equal(tensor, kept)
+def _same(one: Tensor | _Table, other: Tensor | _Table) -> bool:
+    if isinstance(one, _Table) or isinstance(other, _Table):
+        return isinstance(one, _Table) and one == other
+    same_kind = one.dtype == other.dtype and one.device == other.device
+    return same_kind and torch.equal(one, other)

@@ -174,18 +174,14 @@ class CandidateSweep:
             )
 
     def _make_room(self, rows: int, max_memory: int | None) -> None:
-        """Before V grows: say how much is needed, release blocks or refuse."""
-        slabs = math.ceil(rows / SLAB) * SLAB
+        """Before V grows: say how much is needed, free blocks or refuse."""
+        slabs, had = (math.ceil(t / SLAB) * SLAB for t in (rows, len(self.rows.X)))
+        kept = [block for block in self._blocks if block.keep]
         if max_memory is not None:
-            kept = [block for block in self._blocks if block.keep]
-            need = sum(block.bytes(slabs) for block in kept)
-            while kept and need > max_memory:
-                need -= kept[-1].bytes(slabs)
-                kept.pop().release()
+            while kept and sum(block.bytes(slabs) for block in kept) > max_memory:
+                kept.pop().free()
                 _log.info("V is kept for %d of %d blocks of candidates", len(kept), len(self._blocks))
             return
-        had = math.ceil(len(self.rows.X) / SLAB) * SLAB
-        kept = [block for block in self._blocks if block.keep]
         need = sum(block.bytes(max(0, slabs - had)) for block in kept)
         if need < _MUCH:
             return

@@ -92,9 +92,7 @@ class RemoteCurator:
             self.outcome_name, self.outcome_unit = str(facts["outcome"]), str(facts["unit"])
         except (KeyError, TypeError, ValueError):
             self.close()
-            raise RemoteError(
-                "no_curator", f"url must be the address of a curator's server, but {url} is none"
-            ) from None
+            raise self._transport.no_curator("is not one") from None
         except BaseException:
             self.close()
             raise

@@ -23,7 +23,7 @@ def download_release(transport: Transport, identity: str, path: Path | None) -> 
             one by now.
 
     Raises:
-        ValueError: If ``path`` holds something that is no whole release.
+        ValueError: If ``path`` holds something that is not a whole release.
         RemoteError: If what came is not the release that the server announced.
     """
     kept = None

@@ -157,7 +157,7 @@ class Transport:
             self._refuse(response, path)
         found = _read_json(response)
         if not isinstance(found, dict):
-            raise self._no_curator(f"does not answer {path} with JSON")
+            raise self.no_curator(f"does not answer {path} with JSON")
         return found
 
     def _persist(
@@ -211,7 +211,8 @@ class Transport:
             f"({problem}): {remedy}",
         )
 
-    def _no_curator(self, found: str) -> RemoteError:
+    def no_curator(self, found: str) -> RemoteError:
+        """The error of an address that does not lead to a curator's server, and what was found there."""
         return RemoteError(
             "no_curator", f"url must be the address of a curator's server, but {self.url} {found}"
         )
@@ -219,7 +220,7 @@ class Transport:
     def _refuse(self, response: httpx2.Response, path: str) -> NoReturn:
         error = _own_error(response)
         if error is None:
-            raise self._no_curator(f"answers {path} with status {response.status_code}")
+            raise self.no_curator(f"answers {path} with status {response.status_code}")
         code, message = str(error["code"]), str(error.get("message", ""))
         if code == "no_token":
             message = (
@@ -277,7 +278,7 @@ def _is_internal(response: httpx2.Response) -> bool:
 
 
 def _may_pass(response: httpx2.Response) -> bool:
-    # A server that is told to stop ends open requests with a 500 that is none of its own errors.
+    # A server that is told to stop ends open requests with a 500 that is not one of its own errors.
     if response.status_code == 500:
         return _own_error(response) is None or _is_internal(response)
     return response.status_code in _LATER

@@ -1,7 +1,6 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,20 +11,6 @@ from botorch_private import ucb_beta
 properties = settings(derandomize=True, max_examples=200, deadline=None)
 rounds, sizes = st.integers(1, 10**6), st.integers(1, 10**9)
 failures = st.floats(1e-12, 1 - 1e-12)
-
-
-@pytest.mark.parametrize(
-    ("t", "n", "beta"),
-    # With delta' = pi^2 / (6 e) the logarithm is 1 + log(n) + 2 log(t).
-    [
-        (1, 1, 2.0),
-        (1, 10, 2 + 2 * math.log(10)),
-        (7, 1, 2 + 4 * math.log(7)),
-        (10, 100, 2 + 8 * math.log(10)),
-    ],
-)
-def test_beta_by_hand(t, n, beta):
-    assert ucb_beta(t, n, math.pi**2 / (6 * math.e)) == pytest.approx(beta, rel=1e-15)
 
 
 @pytest.mark.parametrize(("n", "roots"), [(2000, [4.6, 5.5, 6.0, 6.3]), (200_000, [5.5, 6.3, 6.8, 7.0])])
@@ -67,11 +52,6 @@ def test_chance_to_fail_in_any_round_is_the_failure_probability():
     total = sum(n * math.exp(-ucb_beta(t, n, failure_probability) / 2) for t in range(1, 20_001))
     rest = failure_probability * 6 / math.pi**2 / 20_000  # of the sum of 1 / t^2 beyond 20,000
     assert total + rest == pytest.approx(failure_probability, rel=1e-6)
-
-
-@pytest.mark.parametrize("integer", [int, np.int64, np.int32])
-def test_integers_of_numpy_are_integers(integer):
-    assert ucb_beta(integer(3), integer(10)) == ucb_beta(3, 10)
 
 
 def test_huge_tables_and_rounds_do_not_overflow():

@@ -9,15 +9,16 @@ from botorch.acquisition import UpperConfidenceBound
 from botorch.models import SingleTaskGP
 from botorch.models.transforms.outcome import Standardize
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from helpers.dense_gp import every_device
 from torch.testing import assert_close
 
-from botorch_private import NoisyProjection, PublicScaling, ReleasedInputKernel, make_model
+from botorch_private import NoisyProjection, ReleasedInputKernel, make_model
 from botorch_private.curator.publish import publish
 
 
-def released(records, scaling, projection_dim=None):
-    mechanism = NoisyProjection(8.0, projection_dim=projection_dim)
-    return publish(records, scaling, mechanism, generator=torch.Generator().manual_seed(2)).release
+def released(records, scaling):
+    generator = torch.Generator().manual_seed(2)
+    return publish(records, scaling, NoisyProjection(8.0), generator=generator).release
 
 
 @pytest.fixture
@@ -52,33 +53,6 @@ def test_model_has_the_stated_priors_and_starts(release):
     assert kernel.lengthscale.item() == pytest.approx(expected.lengthscale.item(), rel=1e-6)
 
 
-def test_fit_raises_the_posterior_density_and_stays_within_the_constraints(release, records):
-    # Outcomes that depend on the released rows, so that there is something to learn.
-    indices = list(range(15))
-    values = torch.sin(release.candidates[indices, 0] / 6) + 3
-    model = make_model(release, indices, values)
-    mll = ExactMarginalLogLikelihood(model.likelihood, model)
-
-    def density():
-        model.train()
-        return mll(model(*model.train_inputs), model.train_targets).item()
-
-    before = density()
-    fitted(model)
-    assert density() > before + 0.01
-    assert model.likelihood.noise.item() >= 1e-4
-    error = model.posterior(release.candidates[indices]).mean.squeeze(-1) - values
-    assert float(error.detach().abs().max()) < 0.2
-
-
-def test_posterior_is_finite_after_a_fit(hard_outcomes, release):
-    indices, values = hard_outcomes
-    posterior = fitted(make_model(release, indices, values)).posterior(release.candidates)
-    assert torch.isfinite(posterior.mean).all()
-    assert torch.isfinite(posterior.variance).all()
-    assert (posterior.variance >= 0).all()
-
-
 def test_an_offset_of_the_values_moves_the_mean_and_nothing_else(release):
     # 1e12 leaves 1e-4 of absolute precision to a float64.
     values = torch.tensor([0.25, 1.0, -0.5, 0.75], dtype=torch.float64)
@@ -93,18 +67,6 @@ def test_duplicate_records_keep_rows_of_their_own_and_work(records, scaling):
     release = released(records, scaling)
     model = fitted(make_model(release, list(range(24)), torch.arange(24.0)))
     assert torch.isfinite(model.posterior(release.candidates).variance).all()
-
-
-def test_equal_released_rows_share_one_posterior(release):
-    # As a release without noise would give for duplicate records.
-    candidates = release.candidates.clone()
-    candidates[10:20] = candidates[3]
-    twin = type(release)(
-        candidates, release.guarantee, release.noise_variance, release.noise_dim, release.isotropic
-    )
-    posterior = fitted(make_model(twin, [3, 12, 1], [1.0, 1.2, 0.0])).posterior(candidates)
-    assert_close(posterior.mean[10:20], posterior.mean[[3] * 10], rtol=1e-10, atol=1e-10)
-    assert_close(posterior.variance[10:20], posterior.variance[[3] * 10], rtol=1e-8, atol=1e-10)
 
 
 def test_expected_outcome_noise_is_the_median_of_its_prior(release):
@@ -128,26 +90,12 @@ def test_noise_unaware_model_is_the_rbf_of_the_paper(release):
     assert_close(plain(release.candidates).to_dense(), expected, rtol=1e-6, atol=1e-12)
 
 
-def test_ard_gives_a_lengthscale_per_feature_where_features_kept_their_meaning(records, scaling):
-    kernel = make_model(
-        released(records, scaling), [0, 1], [0.0, 1.0], ard=True
-    ).covar_module.base_kernel
-    assert kernel.lengthscale.shape == (1, 3)
-    rotated = released(records, scaling, projection_dim=4)
-    with pytest.raises(ValueError, match="ard must be False for rotated or projected rows"):
-        make_model(rotated, [0, 1], [0.0, 1.0], ard=True)
+def test_ard_gives_a_lengthscale_per_feature(release):
+    model = make_model(release, [0, 1], [0.0, 1.0], ard=True)
+    assert model.covar_module.base_kernel.lengthscale.shape == (1, 3)
 
 
-@pytest.mark.parametrize(
-    "device",
-    [
-        "cpu",
-        pytest.param(
-            "cuda",
-            marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
-        ),
-    ],
-)
+@every_device
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_model_lives_in_the_asked_dtype_on_the_asked_device(dtype, device, release):
     model = make_model(release, [3, 0, 8], [1.0, 2.0, 1.5], dtype=dtype, device=device)
@@ -212,10 +160,7 @@ def test_other_dtypes_are_refused(dtype, release):
         make_model(release, [0, 1], [0.0, 1.0], dtype=dtype)
 
 
-def test_values_that_float32_cannot_tell_apart_are_refused():
-    scaling = PublicScaling([0.0], [1.0])
-    release = publish(torch.rand(5, 1, dtype=torch.float64), scaling, NoisyProjection(1.0)).release
-    with pytest.raises(
-        ValueError, match=r"values must differ by more than the rounding of torch.float32"
-    ):
+def test_values_that_float32_cannot_tell_apart_are_refused(release):
+    message = "values must differ by more than the rounding of torch.float32"
+    with pytest.raises(ValueError, match=message):
         make_model(release, [0, 1], [1e12, 1e12 + 1], dtype=torch.float32)

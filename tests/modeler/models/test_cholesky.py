@@ -38,15 +38,6 @@ def grown(K, noise, sizes):
     return factor, added
 
 
-def test_factor_of_nothing_is_that_of_numpy():
-    K, noise = gram(rows(5)), torch.full((5,), 0.1, dtype=torch.float64)
-    below, triangle, added = extend_cholesky(K.new_zeros(0, 0), K[:, :0], K, noise)
-    assert below.shape == (5, 0)
-    assert added == 0
-    expected = np.linalg.cholesky((K + noise.diag()).numpy())
-    np.testing.assert_allclose(triangle.numpy(), expected, rtol=1e-13, atol=1e-15)
-
-
 @properties
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),

@@ -207,15 +207,6 @@ def test_memory_that_is_not_there_is_refused_with_the_remedy_and_nothing_is_half
     assert posterior.memory <= 4 * ROW
 
 
-def test_a_refused_posterior_goes_on_when_memory_is_there_again(blocks, monkeypatch):
-    posterior = DiscretePosterior(gp(range(4)), ROWS)
-    with monkeypatch.context() as patch:
-        patch.setattr(sweep, "free_memory", lambda device: 0)
-        with pytest.raises(MemoryError):
-            posterior.moments()
-    assert_equal_moments(posterior, full(range(4)))
-
-
 def test_a_refused_rebuild_gives_no_numbers_of_the_old_hyperparameters(blocks, monkeypatch):
     posterior = DiscretePosterior(gp(range(4)), ROWS)
     posterior.moments()

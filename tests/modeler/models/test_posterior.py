@@ -176,16 +176,6 @@ def test_moments_equal_the_dense_formula_over_real_blocks_and_chunks(kernel):
     np.testing.assert_allclose(array(posterior.variance)[edges], variance, rtol=1e-8, atol=1e-8)
 
 
-def test_the_order_of_the_observations_does_not_matter():
-    forward = DiscretePosterior(gp([0, 1, 2, 7], outcome="none"), ROWS)
-    backward = DiscretePosterior(gp([7, 2, 1, 0], outcome="none"), ROWS)
-    for index in (9, 20, 33, 9, 4):
-        forward.append(index, float(index))
-    for index in (4, 9, 33, 20, 9):
-        backward.append(index, float(index))
-    assert_equal_posteriors(forward, backward)
-
-
 def test_one_candidate_is_enough():
     model = gp([0])
     posterior = DiscretePosterior(model, ROWS[7:8])
@@ -262,15 +252,6 @@ def test_moments_equal_the_posterior_of_botorch_before_and_after_conditioning(ke
     unit = float(model.outcome_transform.stdvs) ** 2  # BoTorch takes noise in the model's units
     known = {} if noise is None else {"noise": column(*noise) / unit}
     assert_as(model.condition_on_observations(ROWS[rows], column(*outcomes), **known))
-
-
-@pytest.mark.parametrize("outcome", OUTCOMES)
-def test_every_outcome_transform_gives_the_numbers_of_botorch(outcome):
-    model = gp([0, 1, 2, 3], VALUES[:4].exp(), outcome=outcome)
-    posterior = DiscretePosterior(model, ROWS)
-    with torch.no_grad():
-        theirs = model.posterior(ROWS.unsqueeze(1))
-    assert_moments(posterior, (array(theirs.mean)[:, 0, 0], array(theirs.variance)[:, 0, 0]))
 
 
 def test_learned_noise_on_top_of_known_noise_counts_for_appended_observations_too():

@@ -110,27 +110,6 @@ def test_hallucinated_observations_get_the_average_noise_of_all_known_ones():
     assert_equal_posteriors(posterior.hallucinate([7]), DiscretePosterior(model, ROWS).hallucinate([7]))
 
 
-def test_answers_that_arrive_after_a_hallucination_equal_the_dense_formula():
-    model = gp()
-    posterior = DiscretePosterior(model, ROWS)
-    told = {0: None, 1: None, 2: None}
-    for index in (7, 8, 9, 10):
-        posterior.hallucinate([index, 30]).moments()
-        posterior.append(index, float(VALUES[index]))
-        told[index] = None
-    targets = to_model_units(model.outcome_transform, VALUES[list(told)])
-    expected = dense(model, ROWS, ROWS[list(told)], targets, noise_of(model, 7))
-    assert_moments(posterior, to_outcome_units(model.outcome_transform, *expected))
-
-
-def test_a_correction_gives_a_hallucinated_candidate_its_answer():
-    told, guessed = (DiscretePosterior(gp(), ROWS) for _ in range(2))
-    told.append(7, 2.5)
-    twin = guessed.hallucinate([7])
-    twin.correct(7, 2.5)
-    assert_equal_posteriors(twin, told)
-
-
 def test_conditioning_takes_points_that_are_no_candidates():
     model = gp()
     elsewhere = uniform(3, 3, seed=11)

@@ -131,27 +131,21 @@ def test_the_model_before_an_update_may_change_afterwards(kernel, change):
     assert_equal_posteriors(posterior, fresh)
 
 
-def test_a_model_of_other_width_is_refused_and_changes_nothing():
+@pytest.mark.filterwarnings("ignore:The model inputs are of type torch.float32")
+def test_a_model_of_other_width_or_dtype_is_refused_and_changes_nothing():
     posterior = DiscretePosterior(gp(kernel=RBFKernel), ROWS)
     posterior.append(9, 1.0)
     before = posterior.moments()
-    wide = uniform(5, 4)
-    for kernel in (RBFKernel, MaternKernel):  # with the same hyperparameters, and with others
-        with pytest.raises(ValueError, match="candidates must have 4 columns"):
-            posterior.update(gp(kernel=kernel, rows=wide))
+    wide, single = uniform(5, 4), "model must stay torch.float64 on cpu, got torch.float32 on cpu"
+    for model, message in (
+        (gp(kernel=RBFKernel, rows=wide), "candidates must have 4 columns"),
+        (gp(kernel=MaternKernel, rows=wide), "candidates must have 4 columns"),  # other hyperparameters
+        (SingleTaskGP(ROWS[:3].float(), VALUES[:3, None].float()), single),
+    ):
+        with pytest.raises(ValueError, match=message):
+            posterior.update(model)
         assert posterior.num_observations == 4
         assert all(map(torch.equal, posterior.moments(), before))
-
-
-@pytest.mark.filterwarnings("ignore:The model inputs are of type torch.float32")
-def test_a_model_of_another_dtype_is_refused_and_changes_nothing():
-    posterior = DiscretePosterior(gp(), ROWS)
-    before = posterior.moments()
-    with pytest.raises(
-        ValueError, match=r"model must stay torch.float64 on cpu, got torch.float32 on cpu"
-    ):
-        posterior.update(SingleTaskGP(ROWS[:3].float(), VALUES[:3, None].float()))
-    assert all(map(torch.equal, posterior.moments(), before))
 
 
 def test_a_computation_that_was_cut_off_is_done_again(monkeypatch):
