@@ -222,7 +222,7 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _retry(options: argparse.Namespace) -> int:
-    from botorch_private.curator.service.query import ServiceError
+    from botorch_private.curator.service.question import ServiceError
 
     count = 0
     with opened(options) as store:

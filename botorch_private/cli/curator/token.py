@@ -38,7 +38,7 @@ def add_token(verbs: Any) -> None:
 
 def _new(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.expiry import expiry
-    from botorch_private.curator.service.query import ServiceError
+    from botorch_private.curator.service.question import ServiceError
 
     try:
         expires = None if options.expires is None else expiry(options.expires)
@@ -67,7 +67,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _revoke(options: argparse.Namespace) -> int:
-    from botorch_private.curator.service.query import ServiceError
+    from botorch_private.curator.service.question import ServiceError
 
     with opened(options) as store:
         try:

@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from botorch_private.curator.service.limits import RateLimit, group_of
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.tokens import Token
 

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import (
+from botorch_private.curator.service.question import (
     FAILED,
     MEASURED,
     MEASURING,
     PENDING,
     WITHDRAWN,
-    Query,
+    Question,
     ServiceError,
 )
-from botorch_private.curator.service.schema import Facts
+from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.privacy.outcome_grid import noised_answer
 
 COUNT_USED = "SELECT count(*) AS used FROM query WHERE state <> 'withdrawn'"
@@ -33,7 +33,7 @@ _MOST_KEYS = 100  # of one question and token: else they would fill the disk
 class Asked(NamedTuple):
     """What became of a question."""
 
-    query: Query
+    query: Question
     new: bool
 
 
@@ -45,7 +45,7 @@ class Changes:
         clock: Tells the time.
     """
 
-    def __init__(self, facts: Facts, clock: Clock) -> None:
+    def __init__(self, facts: FolderFacts, clock: Clock) -> None:
         self.facts = facts
         self.clock = clock
 
@@ -70,7 +70,7 @@ class Changes:
 
     def measure(
         self, connection: sqlite3.Connection, number: int, outcome: float, token: int | None
-    ) -> Query:
+    ) -> Question:
         """Store a measured outcome; see `Store.measure`."""
         query = get(connection, number)
         if query.state == MEASURED:
@@ -96,7 +96,7 @@ class Changes:
         token: int,
         *,
         revision: int | None = None,
-    ) -> Query:
+    ) -> Question:
         """Replace a value that was entered wrongly; see `Store.correct`."""
         query = get(connection, number)
         if query.state != MEASURED:
@@ -116,7 +116,7 @@ class Changes:
         self._event(connection, token, "corrected", number, f"{query.outcome!r}: {reason}")
         return get(connection, number)
 
-    def withdraw(self, connection: sqlite3.Connection, number: int, reason: str, token: int) -> Query:
+    def withdraw(self, connection: sqlite3.Connection, number: int, reason: str, token: int) -> Question:
         """Say that a record will not be measured; see `Store.withdraw`."""
         query = get(connection, number)
         if query.state == MEASURED:
@@ -138,7 +138,7 @@ class Changes:
         if not cursor.rowcount:
             raise ServiceError("revised", f"query {number} was corrected meanwhile")
 
-    def begin(self, connection: sqlite3.Connection) -> Query | None:
+    def begin(self, connection: sqlite3.Connection) -> Question | None:
         """Take the oldest pending question for a program; see `Store.begin`."""
         found = connection.execute(
             "SELECT id FROM query WHERE state = 'pending' ORDER BY id LIMIT 1"
@@ -156,7 +156,7 @@ class Changes:
         reason: str | None,
         token: int | None,
         kind: str,
-    ) -> Query:
+    ) -> Question:
         """Move a question from one open state to another.
 
         Raises:
@@ -193,7 +193,7 @@ class Changes:
             self._settle(connection, get(connection, number), known["outcome"])
         return number
 
-    def _settle(self, connection: sqlite3.Connection, query: Query, outcome: float) -> None:
+    def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
         answer = outcome
         if self.facts.outcome_range is not None:
             found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
@@ -221,14 +221,14 @@ class Changes:
         )
 
 
-def _refuse_while_measuring(query: Query) -> None:
+def _refuse_while_measuring(query: Question) -> None:
     if query.state == MEASURING:
         raise ServiceError(
             "measuring", f"a program works on query {query.id}: wait until it has measured it or failed"
         )
 
 
-def get(connection: sqlite3.Connection, number: int) -> Query:
+def get(connection: sqlite3.Connection, number: int) -> Question:
     """One question; a `ServiceError` where there is none of that number."""
     found = connection.execute("SELECT * FROM query WHERE id = ?", (number,)).fetchone()
     if found is None:
@@ -236,7 +236,7 @@ def get(connection: sqlite3.Connection, number: int) -> Query:
     return query_from(found)
 
 
-def replayed(found: sqlite3.Row | None, row: int) -> Query | None:
+def replayed(found: sqlite3.Row | None, row: int) -> Question | None:
     """What a key was answered before; a `ServiceError` where that was about another row."""
     if found is None:
         return None
@@ -245,9 +245,9 @@ def replayed(found: sqlite3.Row | None, row: int) -> Query | None:
     return query_from(found)
 
 
-def query_from(found: sqlite3.Row) -> Query:
-    """Make a `Query` of a row of the database."""
-    return Query(
+def query_from(found: sqlite3.Row) -> Question:
+    """Make a `Question` of a row of the database."""
+    return Question(
         id=found["id"],
         row=found["row"],
         state=found["state"],

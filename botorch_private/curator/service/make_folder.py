@@ -16,7 +16,7 @@ from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
-from botorch_private.curator.service.schema import SCHEMA, Facts, write_facts
+from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
 
 
@@ -73,7 +73,7 @@ def make_folder(
         plausible=plausible,
     )
     mechanism = curator.outcome_mechanism
-    facts = Facts(
+    facts = FolderFacts(
         n=n,
         projection_dim=curator.release.candidates.shape[1],
         identity=curator.release.identity,
@@ -169,7 +169,7 @@ def _write_records(path: Path, curator: Curator) -> None:
         os.fsync(file.fileno())
 
 
-def _write_database(path: Path, facts: Facts, curator: Curator, names: Sequence[str]) -> None:
+def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str]) -> None:
     order = curator.permutation.tolist()
     noise: Sequence[int | None] = [None] * facts.n
     if curator.noise_steps is not None:

@@ -20,8 +20,14 @@ from botorch_private.curator.service.forms import (
     QueryBody,
     ReleaseBody,
 )
-from botorch_private.curator.service.query import MEASURED, OPEN, PENDING, WITHDRAWN, ServiceError
-from botorch_private.curator.service.query import Query as Question
+from botorch_private.curator.service.question import (
+    MEASURED,
+    OPEN,
+    PENDING,
+    WITHDRAWN,
+    Question,
+    ServiceError,
+)
 from botorch_private.curator.service.store import Store
 
 LONGEST_WAIT = 30.0

@@ -61,7 +61,7 @@ CREATE TABLE event (                    -- what happened, never changed
 
 
 @dataclass(frozen=True)
-class Facts:
+class FolderFacts:
     """What was settled when the folder was made.
 
     Args:
@@ -96,7 +96,7 @@ class Facts:
     guarantee_words: str
 
 
-def write_facts(connection: sqlite3.Connection, facts: Facts) -> None:
+def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
     values = {**asdict(facts), "schema_version": SCHEMA_VERSION}
     connection.executemany(
@@ -104,7 +104,7 @@ def write_facts(connection: sqlite3.Connection, facts: Facts) -> None:
     )
 
 
-def read_facts(connection: sqlite3.Connection) -> Facts:
+def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     """Read the facts of a database, or refuse it.
 
     Raises:
@@ -124,4 +124,4 @@ def read_facts(connection: sqlite3.Connection) -> Facts:
     for name in ("plausible", "outcome_range"):
         if values[name] is not None:
             values[name] = tuple(values[name])
-    return Facts(**values)
+    return FolderFacts(**values)

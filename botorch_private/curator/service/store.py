@@ -18,8 +18,8 @@ from botorch_private.curator.service.changes import (
     replayed,
 )
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import FAILED, MEASURING, PENDING, Query, ServiceError
-from botorch_private.curator.service.schema import Facts, read_facts
+from botorch_private.curator.service.question import FAILED, MEASURING, PENDING, Question, ServiceError
+from botorch_private.curator.service.schema import FolderFacts, read_facts
 from botorch_private.curator.service.tokens import Tokens
 from botorch_private.curator.service.writer import Writer, connect
 
@@ -46,11 +46,11 @@ class Store:
         self._reader = connect(path)
         self._reading = threading.Lock()
         try:
-            self.facts: Facts = read_facts(self._reader)
+            self.facts: FolderFacts = read_facts(self._reader)
         except ValueError:
             self._reader.close()
             raise
-        self._listeners: list[Callable[[Query], None]] = []
+        self._listeners: list[Callable[[Question], None]] = []
         latest = self._one("SELECT max(time) AS time FROM event")
         self.clock = clock(latest["time"] if latest else None)
         self._changes = Changes(self.facts, self.clock)
@@ -62,13 +62,13 @@ class Store:
         self._writer.close()
         self._reader.close()
 
-    def listen(self, listener: Callable[[Query], None]) -> None:
+    def listen(self, listener: Callable[[Question], None]) -> None:
         """Have every change of a query told, once it is on the disk, from the writer's thread."""
         self._listeners.append(listener)
 
     # --- reading ---
 
-    def query(self, number: int) -> Query:
+    def query(self, number: int) -> Question:
         """One question.
 
         Raises:
@@ -81,7 +81,7 @@ class Store:
 
     def queries(
         self, *, states: tuple[str, ...] = (), after: int = 0, limit: int | None = None
-    ) -> list[Query]:
+    ) -> list[Question]:
         """Questions in the order in which they were asked.
 
         Args:
@@ -99,7 +99,7 @@ class Store:
         )
         return [query_from(each) for each in found]
 
-    def replayed(self, key: str, row: int, token: int) -> Query | None:
+    def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
 
         Raises:
@@ -155,7 +155,7 @@ class Store:
             lambda asked: asked.query if asked.new else None,
         )
 
-    def measure(self, number: int, outcome: float, token: int | None) -> Future[Query]:
+    def measure(self, number: int, outcome: float, token: int | None) -> Future[Question]:
         """Store a measured outcome. The same one again changes nothing.
 
         Raises (through the future):
@@ -166,7 +166,7 @@ class Store:
 
     def correct(
         self, number: int, outcome: float, reason: str, token: int, *, revision: int | None = None
-    ) -> Future[Query]:
+    ) -> Future[Question]:
         """Replace a value that was entered wrongly.
 
         Args:
@@ -187,7 +187,7 @@ class Store:
             )
         )
 
-    def withdraw(self, number: int, reason: str, token: int) -> Future[Query]:
+    def withdraw(self, number: int, reason: str, token: int) -> Future[Question]:
         """Say that a record will not be measured; that gives its measurement back to the budget.
 
         Raises (through the future):
@@ -203,11 +203,11 @@ class Store:
         """
         return self._writer.submit(lambda connection: self._changes.tell(connection, number, revision))
 
-    def begin(self) -> Future[Query | None]:
+    def begin(self) -> Future[Question | None]:
         """Take the oldest pending question for a program to measure; None: there is none."""
         return self._submit(self._changes.begin)
 
-    def fail(self, number: int, reason: str) -> Future[Query]:
+    def fail(self, number: int, reason: str) -> Future[Question]:
         """Store that the program failed: staff decide whether it tries again."""
         return self._submit(
             lambda connection: self._changes.move(
@@ -215,7 +215,7 @@ class Store:
             )
         )
 
-    def retry(self, number: int, token: int | None) -> Future[Query]:
+    def retry(self, number: int, token: int | None) -> Future[Question]:
         """Let the program measure a failed question again.
 
         Raises (through the future):
@@ -234,13 +234,13 @@ class Store:
     def _submit(
         self,
         operation: Callable[[sqlite3.Connection], Any],
-        changed: Callable[[Any], Query | None] = lambda query: query,
+        changed: Callable[[Any], Question | None] = lambda query: query,
     ) -> Future[Any]:
         future = self._writer.submit(operation)
         future.add_done_callback(lambda done: self._announce(done, changed))
         return future
 
-    def _announce(self, done: Future, changed: Callable[[Any], Query | None]) -> None:
+    def _announce(self, done: Future, changed: Callable[[Any], Question | None]) -> None:
         if done.cancelled() or done.exception() is not None:
             return
         query = changed(done.result())

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.writer import Writer
 
 ROLES = ("modeler", "staff")

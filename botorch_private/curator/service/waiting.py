@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 
-from botorch_private.curator.service.query import PENDING, Query
+from botorch_private.curator.service.question import PENDING, Question
 
 
 class Waiting:
@@ -17,7 +17,7 @@ class Waiting:
         self._waiting: dict[int, set[asyncio.Future[None]]] = defaultdict(set)
         self._closed = False
 
-    def changed(self, query: Query) -> None:
+    def changed(self, query: Question) -> None:
         """Tell of a change, from any thread.
 
         An answer that came early would tell a modeler that a program has begun or failed.
@@ -27,7 +27,7 @@ class Waiting:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, query.id)
 
-    async def wait(self, number: int, seconds: float, look: Callable[[], Query]) -> None:
+    async def wait(self, number: int, seconds: float, look: Callable[[], Question]) -> None:
         """Return when the query is settled, the time is over, or the server stops.
 
         Args:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 
 T = TypeVar("T")
 Submitted = tuple[Callable[[sqlite3.Connection], Any], Future]

@@ -14,7 +14,7 @@ from safetensors.torch import load
 from botorch_private import Release
 from botorch_private.curator.service import modeler_api
 from botorch_private.curator.service.limits import LARGEST_BODY, RateLimit
-from botorch_private.curator.service.query import Query
+from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.waiting import Waiting
 
 N = 20
@@ -418,7 +418,7 @@ def test_waiting_ends_with_the_time_and_not_at_all_for_what_is_measured(serve):
 
 
 def test_a_change_between_looking_and_waiting_is_not_missed():
-    measured = Query(1, 3, "measured", 1.0, 1.0, 0, None, "t", "t", False)
+    measured = Question(1, 3, "measured", 1.0, 1.0, 0, None, "t", "t", False)
 
     async def scenario():
         waiting = Waiting()
@@ -431,7 +431,7 @@ def test_a_change_between_looking_and_waiting_is_not_missed():
 
 
 def test_waiting_ends_when_the_server_stops():
-    pending = Query(1, 3, "pending", None, None, 0, None, "t", None, False)
+    pending = Question(1, 3, "pending", None, None, 0, None, "t", None, False)
 
     async def scenario():
         waiting = Waiting()

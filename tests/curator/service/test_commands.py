@@ -8,7 +8,7 @@ from helpers.staff_browser import console_folder
 from botorch_private import PrivacyGuarantee
 from botorch_private.cli.main import main
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.store import Store
 
 

@@ -19,7 +19,7 @@ from botorch_private.curator.service.console.sessions import (
     Sessions,
 )
 from botorch_private.curator.service.limits import RateLimit, group_of
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

@@ -28,7 +28,7 @@ from botorch_private.curator.service.expiry import expiry
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli.main", "curator"]
 N = 12

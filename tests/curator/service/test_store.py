@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import ServiceError, StorageError
+from botorch_private.curator.service.question import ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
 N = 20

@@ -15,7 +15,7 @@ from botorch_private.curator.service.console.sessions import Draft, Session
 from botorch_private.curator.service.console.settled import settled_page
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.query import OPEN, Query, ServiceError, StorageError
+from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
@@ -126,7 +126,7 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
     return go_to(f"/console?done={number}")
 
 
-def _question_page(request: Request, session: Session, query: Query, problem: str) -> Response:
+def _question_page(request: Request, session: Session, query: Question, problem: str) -> Response:
     store: Store = request.app.state.store
     return page(
         request,
@@ -141,7 +141,7 @@ def _question_page(request: Request, session: Session, query: Query, problem: st
 
 
 def _refusal_page(
-    request: Request, session: Session, query: Query, problem: str, failure: str = ""
+    request: Request, session: Session, query: Question, problem: str, failure: str = ""
 ) -> Response:
     draft = session.draft("refusal", query.id)
     return page(

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, message_page
 from botorch_private.curator.service.console.sessions import Session, Sessions
 from botorch_private.curator.service.errors import STATUS, public_message
-from botorch_private.curator.service.query import ServiceError, StorageError
+from botorch_private.curator.service.question import ServiceError, StorageError
 
 COOKIE = "console_session"
 _MOST_FIELDS = 10

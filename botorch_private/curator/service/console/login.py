@@ -17,7 +17,7 @@ from botorch_private.curator.service.console.guard import (
 )
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.errors import STATUS
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import ServiceError
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _ENDED = "You are not logged in any more. What was not stored before is not stored."

@@ -15,7 +15,13 @@ from botorch_private.curator.service.console.queue import pages_of
 from botorch_private.curator.service.console.sessions import Draft, Session
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.query import MEASURED, WITHDRAWN, Query, ServiceError, StorageError
+from botorch_private.curator.service.question import (
+    MEASURED,
+    WITHDRAWN,
+    Question,
+    ServiceError,
+    StorageError,
+)
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
@@ -111,14 +117,14 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
     return go_to(f"/console/measured/{number}?done=1")
 
 
-def _measured(request: Request, number: int) -> Query:
-    query: Query = request.app.state.store.query(number)
+def _measured(request: Request, number: int) -> Question:
+    query: Question = request.app.state.store.query(number)
     if query.state != MEASURED:
         raise ConsoleError(409, f"Question {number} has no value", "There is nothing to correct.")
     return query
 
 
-def _problems(query: Query, draft: Draft) -> tuple[str, str]:
+def _problems(query: Question, draft: Draft) -> tuple[str, str]:
     """What is wrong with the value and with the reason of a correction."""
     wrong = problem_of(read_value, draft.value)
     if not wrong and read_value(draft.value) == query.outcome:
@@ -126,7 +132,7 @@ def _problems(query: Query, draft: Draft) -> tuple[str, str]:
     return wrong, problem_of(read_reason, draft.reason)
 
 
-def _value_page(request: Request, session: Session, query: Query, *, stored: bool) -> Response:
+def _value_page(request: Request, session: Session, query: Question, *, stored: bool) -> Response:
     store: Store = request.app.state.store
     draft = session.draft("correction", query.id)
     problems = ("", "") if draft is None else _problems(query, draft)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from botorch_private.curator.service.console import shown
 from botorch_private.curator.service.console.sessions import Session
-from botorch_private.curator.service.query import OPEN
+from botorch_private.curator.service.question import OPEN
 
 _HERE = Path(__file__).parent
 HEADERS = {

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.plot import draw
-from botorch_private.curator.service.query import MEASURED, WITHDRAWN
+from botorch_private.curator.service.question import MEASURED, WITHDRAWN
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)

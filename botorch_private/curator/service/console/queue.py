@@ -10,14 +10,14 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.shown import with_unit
-from botorch_private.curator.service.query import (
+from botorch_private.curator.service.question import (
     FAILED,
     MEASURED,
     MEASURING,
     OPEN,
     PENDING,
     WITHDRAWN,
-    Query,
+    Question,
     ServiceError,
 )
 from botorch_private.curator.service.store import Store
@@ -77,13 +77,13 @@ def pages_of(found: list[Any], wanted: str, length: int = PAGE_LENGTH) -> dict[s
     }
 
 
-def may_enter(store: Store, query: Query) -> bool:
+def may_enter(store: Store, query: Question) -> bool:
     """Whether a person enters this value: always, unless a program works on it or is about to."""
     by_program = ":" in store.facts.objective
     return query.state == FAILED or (query.state == PENDING and not by_program)
 
 
-def _settled(store: Store, done: str) -> Query | None:
+def _settled(store: Store, done: str) -> Question | None:
     if not (done.isascii() and done.isdigit() and len(done) < 10):
         return None
     try:
@@ -92,7 +92,7 @@ def _settled(store: Store, done: str) -> Query | None:
         return None
 
 
-def _done(store: Store, query: Query) -> str:
+def _done(store: Store, query: Question) -> str:
     """What became of a question; read from the disk, so that it is true after a reload as well."""
     identifier = store.identifier(query.row)
     if query.state == MEASURED:

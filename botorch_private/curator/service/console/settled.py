@@ -9,11 +9,11 @@ from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.sessions import Draft, Session
 from botorch_private.curator.service.console.values import read_value
-from botorch_private.curator.service.query import Query
+from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 
 
-def settled_page(request: Request, session: Session, query: Query, draft: Draft | None) -> Response:
+def settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
     """Say what is stored, by whom, and what became of a typed value."""
     store: Store = request.app.state.store
     typed = None

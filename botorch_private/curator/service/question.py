@@ -1,4 +1,7 @@
-"""Query: one question about a released row, as it is stored, and what can be wrong with a request."""
+"""Question: one question about a released row, as it is stored, and what can be wrong with a request.
+
+Clients and the database call it a query.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ OPEN = (PENDING, MEASURING, FAILED)
 
 
 @dataclass(frozen=True)
-class Query:
+class Question:
     """One question.
 
     Args:
-        id: Number of the query, from 1.
+        id: Its number, from 1.
         row: Released row.
         state: One of the states of this module.
         answer: What the modeler is told, once measured.
