@@ -50,7 +50,7 @@ class Program:
         self._replies: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def start(self) -> None:
-        """Start the process, or refuse a function that is none.
+        """Start the process, or refuse what is not a function.
 
         Raises:
             MeasuringError: If there is no such function.

@@ -5,6 +5,7 @@ Clients and the database call it a query.
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 PENDING = "pending"  # waits for its measurement: a normal state for weeks
@@ -68,3 +69,37 @@ class StorageError(ServiceError):
 
     def __init__(self, message: str) -> None:
         super().__init__("storage", message)
+
+
+def get(connection: sqlite3.Connection, number: int) -> Question:
+    """One question; a `ServiceError` if no query has that number."""
+    found = connection.execute("SELECT * FROM query WHERE id = ?", (number,)).fetchone()
+    if found is None:
+        raise ServiceError("no_query", f"there is no query {number}")
+    return question_from(found)
+
+
+def count_used(connection: sqlite3.Connection) -> int:
+    """How many measurements are spent or promised."""
+    return connection.execute("SELECT count(*) FROM query WHERE state <> 'withdrawn'").fetchone()[0]
+
+
+def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> Question | None:
+    """What a key was answered before; a `ServiceError` where that was about another row."""
+    found = connection.execute(
+        "SELECT query.*, idempotency.row AS asked_row FROM idempotency "
+        "JOIN query ON query.id = idempotency.query "
+        "WHERE idempotency.token = ? AND idempotency.key = ?",
+        (token, key),
+    ).fetchone()
+    if found is None:
+        return None
+    if found["asked_row"] != row:
+        raise ServiceError("key_reused", "the idempotency key was used for another row")
+    return question_from(found)
+
+
+def question_from(found: sqlite3.Row) -> Question:
+    """Make a `Question` of a row of the database."""
+    values = {name: found[name] for name in Question.__dataclass_fields__}
+    return Question(**{**values, "told": bool(found["told"])})

@@ -16,7 +16,7 @@ CREATE TABLE record (
     record INTEGER NOT NULL UNIQUE,     -- its record, in the order of the table
     identifier TEXT NOT NULL,           -- what staff call it
     outcome REAL,                       -- where outcomes are known already
-    noise INTEGER                       -- of its answer, in steps of the grid; NULL: none
+    noise INTEGER                       -- of its answer, in grid steps; NULL: no noise
 );
 CREATE TABLE query (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -108,12 +108,12 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     """Read the facts of a database, or refuse it.
 
     Raises:
-        ValueError: If it is of another version, or no database of a curator.
+        ValueError: If it is of another version, or not a curator's database.
     """
     try:
         found = connection.execute("SELECT name, value FROM fact").fetchall()
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"it is no curator's database, or damaged: {error}") from error
+        raise ValueError(f"it is not a curator's database, or damaged: {error}") from error
     values: dict[str, Any] = {row["name"]: json.loads(row["value"]) for row in found}
     version = values.pop("schema_version", None)
     if version != SCHEMA_VERSION:

@@ -60,7 +60,7 @@ def test_a_key_belongs_to_one_row_and_one_token(serve):
 @pytest.mark.parametrize("row", [-1, N, 10**12])
 def test_a_row_that_is_none_is_refused(serve, row):
     with refused("no_row"):
-        serve().store.ask("key-00001", row, 1)
+        serve().store.ask("key-00001", row, 1).result()
 
 
 def test_the_budget_is_kept_and_what_was_asked_is_still_answered(serve):
@@ -388,7 +388,7 @@ def test_a_database_of_another_kind_or_version_is_refused(serve, tmp_path):
     path = tmp_path / "other.db"
     for content in (b"", b"not a database at all, but long enough to be looked at" * 20):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match="no curator's database"):
+        with pytest.raises(ValueError, match="not a curator's database"):
             Store(path)
     with sqlite3.connect(service.folder.database) as connection:
         connection.execute("UPDATE fact SET value = '2' WHERE name = 'schema_version'")
@@ -413,7 +413,7 @@ def test_tokens_are_256_bits_stored_hashed_and_of_one_role(serve):
     assert tokens.find("bop_" + "A" * 43) is None
     assert tokens.find("") is None
     with pytest.raises(ValueError, match="role must be one of modeler, staff, got 'root'"):
-        tokens.make("root", "x")
+        tokens.make("root", "x").result()
 
 
 def test_tokens_end_when_they_expire_or_are_revoked(serve):

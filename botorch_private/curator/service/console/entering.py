@@ -35,7 +35,7 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
 @router.post("/{number}/check")
 async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Keep a typed value, and have it confirmed if it is one."""
-    request.app.state.store.query(number)  # refuses a question that is none
+    request.app.state.store.query(number)  # refuses what is not a question
     text = form.get("value", "")
     session.keep("value", number, Draft(text))
     ending = "" if problem_of(read_value, text) else "/confirm"
