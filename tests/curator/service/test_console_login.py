@@ -34,7 +34,7 @@ def test_a_modelers_token_is_refused_with_a_reason(service):
 def test_a_wrong_token_is_refused_and_not_repeated(service, token):
     page = StaffBrowser(service).log_in(token)
     assert page.status == 401
-    assert "no token that is valid now" in page.text
+    assert "not a token that is valid now" in page.text
     assert not token or token not in page.html.replace("bop_ on", "")
 
 

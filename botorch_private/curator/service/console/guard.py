@@ -61,7 +61,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """The fields of a form that was not sent from another origin.
 
     Raises:
-        ConsoleError: If it was, or is no form.
+        ConsoleError: If it was, or is not a form.
     """
     if not _is_own(request.headers.get("origin"), request.headers.get("host")):
         raise _FOREIGN

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schem
 _ENDED = "You are not logged in any more. What was not stored before is not stored."
 _PROBLEMS = {
     "no_token": (
-        "This is no token that is valid now. Copy all of it, from bop_ on; or ask whoever keeps the "
+        "This is not a token that is valid now. Copy all of it, from bop_ on; or ask whoever keeps the "
         "server for another one."
     ),
     "wrong_role": (
