@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(action=_demo, parser=demo)
     _add_report(commands)
-    from botorch_private.cli.curator.command import add_curator
-    from botorch_private.cli.optimize.command import add_optimize
+    from botorch_private.cli.curator import add_curator
+    from botorch_private.cli.optimize import add_optimize
     from botorch_private.cli.ranges import add_ranges
 
     add_ranges(commands)

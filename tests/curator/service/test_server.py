@@ -23,8 +23,8 @@ from helpers.patience import wait_until
 
 from botorch_private import Curator, Ledger, NoisyProjection, PublicScaling, Release
 from botorch_private._base.loopback import is_loopback
+from botorch_private.cli.curator.token import expiry
 from botorch_private.cli.main import main
-from botorch_private.curator.service.expiry import expiry
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
@@ -204,11 +204,11 @@ def test_init_promises_release_and_answers_together(place):
         (["--epsilon", "0"], "epsilon must be a finite number > 0, got 0"),
         (["--ranges", "no.toml"], "there is no file no.toml"),
         (["--id", "name"], "must have one column 'name'"),
-        (["--budget", "13"], "--budget must be at most the 12 records, got 13"),
-        (["--budget", "0"], "--budget must be at least 1, got 0"),
-        (["--objective", "nothing"], "--objective must be person, column:NAME or module:function"),
+        (["--budget", "13"], "budget must be at least 1 and at most the 12 records, got 13"),
+        (["--budget", "0"], "budget must be at least 1 and at most the 12 records, got 0"),
+        (["--objective", "nothing"], "objective must be person, column:NAME or module:function"),
         (["--objective", "lab:absent"], "lab has no absent"),
-        (["--objective", "column:age"], "--objective must be a column that is not released, but"),
+        (["--objective", "column:age"], "objective must be a column that is not released, but"),
         (["--id", "age"], "declares 'age' as a feature: delete [features.age] there"),
         (["--objective", "lab:not_callable"], "lab has no not_callable"),
         (["--objective", "nolab:f"], "No module named 'nolab'"),
@@ -220,7 +220,7 @@ def test_init_promises_release_and_answers_together(place):
         ),
         (["--plausible", "5", "1"], "plausible must be a smallest and a larger value"),
         (["--time-limit", "0", "--objective", "lab:total"], "time_limit must be a finite number > 0"),
-        (["--shared-outcomes"], "--shared-outcomes needs --outcome-epsilon and --budget"),
+        (["--shared-outcomes"], "shared_outcomes needs noise on the answers and a budget"),
         (["--projection-dim", "1"], "delta must be > 0 for projection_dim=1 < d=2"),
     ],
 )
