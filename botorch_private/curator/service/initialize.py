@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.ranges import load_encoding
@@ -31,10 +32,7 @@ def initialize(
     identifiers: str | None = None,
     objective: str = "person",
     ledger: Path | None = None,
-    time_limit: float = 3600.0,
-    outcome_name: str = "outcome",
-    outcome_unit: str = "",
-    plausible: tuple[float, float] | None = None,
+    **settings: Any,
 ) -> Folder | None:
     """Release a table once, and make the folder that a server needs.
 
@@ -50,10 +48,7 @@ def initialize(
         identifiers: Column with what staff call the records; None: "record 1" and so on.
         objective: "person", "column:NAME", or "module:function".
         ledger: File of what was spent on this table before; None: a new one.
-        time_limit: As in `make_folder`, like the others.
-        outcome_name: What is measured.
-        outcome_unit: Its unit.
-        plausible: What staff may enter without being asked again.
+        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
 
     Returns:
         The folder; None if nobody agreed, and nothing was released.
@@ -82,15 +77,8 @@ def initialize(
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
-    check_settings(
-        folder,
-        n,
-        identifiers=names,
-        objective=measured_by,
-        known=outcomes is not None,
-        time_limit=time_limit,
-        plausible=plausible,
-    )
+    settings = {"identifiers": names, "objective": measured_by, **settings}
+    check_settings(folder, n, known=outcomes is not None, **settings)
     known = None if ledger is None else Ledger(path=ledger)
     promises = [
         planned_guarantee(n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
@@ -117,16 +105,7 @@ def initialize(
         max_queries=budget,
         ledger=known,
     )
-    return make_folder(
-        folder,
-        curator,
-        identifiers=names,
-        objective=measured_by,
-        time_limit=time_limit,
-        outcome_name=outcome_name,
-        outcome_unit=outcome_unit,
-        plausible=plausible,
-    )
+    return make_folder(folder, curator, **settings)
 
 
 def _nobody(_: object) -> float:

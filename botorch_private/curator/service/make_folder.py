@@ -116,19 +116,15 @@ def check_settings(
     identifiers: Sequence[str] | None,
     objective: str,
     known: bool,
-    time_limit: float,
-    plausible: tuple[float, float] | None,
+    time_limit: float = 3600.0,
+    outcome_name: str = "outcome",
+    outcome_unit: str = "",
+    plausible: tuple[float, float] | None = None,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
 
-    Args:
-        path: Folder to make.
-        n: Number of records.
-        identifiers: As in `make_folder`.
-        objective: As in `make_folder`.
-        known: Whether the curator knows the outcomes.
-        time_limit: As in `make_folder`.
-        plausible: As in `make_folder`.
+    Args are as in `make_folder`, but for ``n``, the number of records, and ``known``, whether the
+    curator knows the outcomes.
 
     Raises:
         OSError: If there is something at ``path``, or its parent is missing or cannot be written.

@@ -64,7 +64,6 @@ def confirm_page(
         session,
         status=503 if failure else 422 if missed else 200,
         query=query,
-        identifier=store.identifier(query.row),
         value=value,
         reason=draft.reason,
         corrects=corrects,

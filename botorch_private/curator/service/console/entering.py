@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
 from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
+from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
 from botorch_private.curator.service.console.sessions import Draft, Session
-from botorch_private.curator.service.console.settled import settled_page
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
@@ -26,7 +26,7 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
     """One question, with what was typed for it before."""
     query = request.app.state.store.query(number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, session.draft("value", number))
+        return _settled_page(request, session, query, session.draft("value", number))
     draft = session.draft("value", number)
     problem = "" if draft is None else problem_of(read_value, draft.value)
     return _question_page(request, session, query, problem)
@@ -48,7 +48,7 @@ async def confirm(number: Number, request: Request, session: SessionOf) -> Respo
     query = request.app.state.store.query(number)
     draft = session.draft("value", number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, draft)
+        return _settled_page(request, session, query, draft)
     if draft is None or problem_of(read_value, draft.value):
         return go_to(f"/console/questions/{number}")
     return confirm_page(request, session, query, draft)
@@ -73,7 +73,7 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
     except ServiceError as error:
         if error.code not in ("measured", "withdrawn"):
             raise
-        return settled_page(request, session, store.query(number), draft)
+        return _settled_page(request, session, store.query(number), draft)
     session.drop("value", number)
     return go_to(f"/console?done={number}")
 
@@ -83,7 +83,7 @@ async def refusal(number: Number, request: Request, session: SessionOf) -> Respo
     """The form for a reason why a record will not be measured."""
     query = request.app.state.store.query(number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, None)
+        return _settled_page(request, session, query, None)
     draft = session.draft("refusal", number)
     problem = "" if draft is None else problem_of(read_reason, draft.reason)
     return _refusal_page(request, session, query, problem)
@@ -106,7 +106,7 @@ async def refuse(number: Number, request: Request, session: SessionOf, form: For
     except ServiceError as error:
         if error.code != "measured":
             raise
-        return settled_page(request, session, store.query(number), None)
+        return _settled_page(request, session, store.query(number), None)
     session.drop("refusal", number)
     return go_to(f"/console?done={number}")
 
@@ -122,7 +122,7 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
         if error.code != "not_failed":
             raise
         if query.state not in OPEN:
-            return settled_page(request, session, query, None)
+            return _settled_page(request, session, query, None)
     return go_to(f"/console?done={number}")
 
 
@@ -133,10 +133,24 @@ def _question_page(request: Request, session: Session, query: Question, problem:
         "question.html",
         session,
         query=query,
-        identifier=store.identifier(query.row),
         draft=session.draft("value", query.id),
         problem=problem,
         enters=may_enter(store, query),
+    )
+
+
+def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
+    """Say what is stored already, by a second click or somebody else, and what became of a value."""
+    typed = None if draft is None or problem_of(read_value, draft.value) else read_value(draft.value)
+    conflict = typed is not None and typed != query.outcome
+    return page(
+        request,
+        "settled.html",
+        session,
+        status=409 if conflict else 200,
+        query=query,
+        typed=typed if conflict else None,
+        last=history(request.app.state.store, query)[-1],
     )
 
 
@@ -150,7 +164,6 @@ def _refusal_page(
         session,
         status=503 if failure else 200,
         query=query,
-        identifier=request.app.state.store.identifier(query.row),
         reason="" if draft is None else draft.reason,
         problem=problem,
         failure=failure,

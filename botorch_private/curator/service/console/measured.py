@@ -141,7 +141,6 @@ def _value_page(request: Request, session: Session, query: Question, *, stored: 
         "value.html",
         session,
         query=query,
-        identifier=store.identifier(query.row),
         draft=draft or Draft(),
         problems=problems,
         stored=stored,
