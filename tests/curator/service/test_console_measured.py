@@ -30,9 +30,7 @@ def test_measured_values_are_listed_the_latest_first(service):
     assert "6.5 days" in page.text
 
 
-def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service, browser):
     browser.enter(1, "35")
     browser.open("/console/measured/1")
     page = browser.send("/console/measured/1/check", value="3.5", reason="point <b>forgotten</b>")
@@ -55,9 +53,7 @@ def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service
         ("", "", "Type a number."),
     ],
 )
-def test_a_correction_that_cannot_be_read_is_refused_and_kept(service, value, reason, remedy):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_correction_that_cannot_be_read_is_refused_and_kept(service, browser, value, reason, remedy):
     browser.enter(1, "35")
     browser.open("/console/measured/1")
     page = browser.send("/console/measured/1/check", value=value, reason=reason)
@@ -68,9 +64,7 @@ def test_a_correction_that_cannot_be_read_is_refused_and_kept(service, value, re
     assert service.store.query(1).revision == 0
 
 
-def test_an_implausible_correction_needs_a_second_look(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_an_implausible_correction_needs_a_second_look(service, browser):
     browser.enter(1, "35")
     assert correct(browser, 1, "350", "typo").status == 422
     assert service.store.query(1).outcome == 35.0
@@ -78,9 +72,7 @@ def test_an_implausible_correction_needs_a_second_look(service):
     assert service.store.query(1).outcome == 350.0
 
 
-def test_a_correction_sent_twice_is_one(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_correction_sent_twice_is_one(service, browser):
     browser.enter(1, "35")
     browser.open("/console/measured/1")
     confirm = browser.send("/console/measured/1/check", value="3.5", reason="typo")
