@@ -168,8 +168,8 @@ def _write_records(path: Path, curator: Curator) -> None:
 def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str]) -> None:
     order = curator.permutation.tolist()
     noise: Sequence[int | None] = [None] * facts.n
-    if curator.noise_steps is not None:
-        noise = curator.noise_steps[curator.permutation].tolist()
+    if curator.grid_noise is not None:
+        noise = curator.grid_noise[curator.permutation].tolist()
     outcomes: Sequence[float | None] = [None] * facts.n
     if curator.outcomes is not None:
         outcomes = curator.outcomes[curator.permutation].tolist()
