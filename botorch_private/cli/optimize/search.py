@@ -40,17 +40,8 @@ def search(
 ) -> None:
     """Search until there are so many measurements, and print what comes of it.
 
-    Args:
-        url: Address of the curator's server.
-        rounds: Measurements of the whole search, >= 1.
-        pending: Questions open at a time, >= 1.
-        token_file: Holds the token; None: the environment does.
-        state_file: Where the search is kept, and goes on from if it exists.
-        release_file: Where the release is kept; None: it is downloaded each time.
-        plot_file: Where the best value so far is drawn; None: nowhere.
-        settings: Those of `Settings` that were given.
-        ca_file: The server's certificate or its authority's; None: the usual authorities.
-        insecure: Whether the token may be sent without TLS.
+    Arguments are the options of the command, whose help says what they are; ``settings`` are those of
+    `Settings` that were given.
 
     Raises:
         ValueError: If an argument or a file is unusable, with the name of its option.

@@ -11,13 +11,9 @@ import numpy as np
 
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.question import (
-    FAILED,
-    MEASURED,
-    MEASURING,
-    PENDING,
-    WITHDRAWN,
     Question,
     ServiceError,
+    State,
     count_used,
     get,
     replayed,
@@ -103,13 +99,13 @@ class Changes:
                 ``measuring``, while a program works on it.
         """
         query = get(connection, number)
-        if query.state == MEASURED:
+        if query.state == State.MEASURED:
             if query.outcome == outcome:
                 return query
             raise ServiceError(
                 "measured", f"query {number} has another value: correct it, with a reason"
             )
-        if query.state == WITHDRAWN:
+        if query.state == State.WITHDRAWN:
             raise ServiceError("withdrawn", f"query {number} was withdrawn")
         if token is not None:
             _refuse_while_measuring(query)
@@ -143,7 +139,7 @@ class Changes:
                 the first one away.
         """
         query = get(connection, number)
-        if query.state != MEASURED:
+        if query.state != State.MEASURED:
             raise ServiceError("not_measured", f"query {number} has no value yet")
         if query.outcome == outcome:
             return query
@@ -167,14 +163,14 @@ class Changes:
             ServiceError: ``measured``; ``measuring`` while a program works on it.
         """
         query = get(connection, number)
-        if query.state == MEASURED:
+        if query.state == State.MEASURED:
             raise ServiceError("measured", f"query {number} is measured already")
         _refuse_while_measuring(query)
-        if query.state == WITHDRAWN:
+        if query.state == State.WITHDRAWN:
             return query
         connection.execute(
             "UPDATE query SET state = ?, reason = ?, settled = ? WHERE id = ?",
-            (WITHDRAWN, reason, self.clock(), number),
+            (State.WITHDRAWN, reason, self.clock(), number),
         )
         return self._changed(connection, token, "withdrawn", number, reason)
 
@@ -199,7 +195,7 @@ class Changes:
         ).fetchone()
         if found is None:
             return None
-        return self._move(connection, found["id"], PENDING, MEASURING, "begun")
+        return self._move(connection, found["id"], State.PENDING, State.MEASURING, "begun")
 
     @step
     def fail(self, connection: sqlite3.Connection, number: int, reason: str) -> Question:
@@ -208,7 +204,7 @@ class Changes:
         Raises:
             ServiceError: ``not_measuring``.
         """
-        return self._move(connection, number, MEASURING, FAILED, "failed", reason)
+        return self._move(connection, number, State.MEASURING, State.FAILED, "failed", reason)
 
     @step
     def retry(self, connection: sqlite3.Connection, number: int, token: int | None) -> Question:
@@ -217,7 +213,7 @@ class Changes:
         Raises:
             ServiceError: ``not_failed``.
         """
-        return self._move(connection, number, FAILED, PENDING, "retried", token=token)
+        return self._move(connection, number, State.FAILED, State.PENDING, "retried", token=token)
 
     @step
     def interrupted(self, connection: sqlite3.Connection, reason: str) -> int:
@@ -227,7 +223,7 @@ class Changes:
         """
         found = connection.execute("SELECT id FROM query WHERE state = 'measuring'").fetchall()
         for each in found:
-            self._move(connection, each["id"], MEASURING, FAILED, "failed", reason)
+            self._move(connection, each["id"], State.MEASURING, State.FAILED, "failed", reason)
         return len(found)
 
     def _insert(self, connection: sqlite3.Connection, row: int, token: int) -> int:
@@ -238,7 +234,7 @@ class Changes:
                 f"all {limit} measurements are spent; rows that were asked before are still answered",
             )
         cursor = connection.execute(
-            "INSERT INTO query (row, state, asked) VALUES (?, ?, ?)", (row, PENDING, self.clock())
+            "INSERT INTO query (row, state, asked) VALUES (?, ?, ?)", (row, State.PENDING, self.clock())
         )
         number = cursor.lastrowid
         assert number is not None
@@ -261,7 +257,7 @@ class Changes:
         connection.execute(
             "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL "
             "WHERE id = ?",
-            (MEASURED, outcome, answer, self.clock(), query.id),
+            (State.MEASURED, outcome, answer, self.clock(), query.id),
         )
 
     def _move(
@@ -307,7 +303,7 @@ class Changes:
 
 
 def _refuse_while_measuring(query: Question) -> None:
-    if query.state == MEASURING:
+    if query.state == State.MEASURING:
         raise ServiceError(
             "measuring", f"a program works on query {query.id}: wait until it has measured it or failed"
         )

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from enum import StrEnum
 
-PENDING = "pending"  # waits for its measurement: a normal state for weeks
-MEASURING = "measuring"  # a program works on it
-FAILED = "failed"  # the program failed or was interrupted: staff may try again
-MEASURED = "measured"
-WITHDRAWN = "withdrawn"  # staff will not measure it; the row may be asked for again
-OPEN = (PENDING, MEASURING, FAILED)
+
+class State(StrEnum):
+    """How far a question is."""
+
+    PENDING = "pending"  # waits for its measurement: a normal state for weeks
+    MEASURING = "measuring"  # a program works on it
+    FAILED = "failed"  # the program failed or was interrupted: staff may try again
+    MEASURED = "measured"
+    WITHDRAWN = "withdrawn"  # staff will not measure it; the row may be asked for again
+
+
+OPEN = (State.PENDING, State.MEASURING, State.FAILED)
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class Question:
     Args:
         id: Its number, from 1.
         row: Released row.
-        state: One of the states of this module.
+        state: A `State`, as text.
         answer: What the modeler is told, once measured.
         outcome: What was measured, before noise; for the curator's eyes only.
         revision: How often the value was corrected.
@@ -47,7 +54,7 @@ class Question:
     @property
     def public_state(self) -> str:
         """State as the modeler sees it: how a measurement goes on is the curator's business."""
-        return PENDING if self.state in OPEN else self.state
+        return State.PENDING if self.state in OPEN else self.state
 
 
 class ServiceError(Exception):

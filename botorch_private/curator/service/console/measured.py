@@ -15,13 +15,7 @@ from botorch_private.curator.service.console.queue import pages_of
 from botorch_private.curator.service.console.sessions import Draft, Session
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.question import (
-    MEASURED,
-    WITHDRAWN,
-    Question,
-    ServiceError,
-    StorageError,
-)
+from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
@@ -42,10 +36,10 @@ _TOLD = ConsoleError(
 async def measured(request: Request, session: SessionOf) -> Response:
     """Settled questions: values, and what will not be measured."""
     store: Store = request.app.state.store
-    found = store.queries(states=(MEASURED,))
+    found = store.queries(states=(State.MEASURED,))
     found.sort(key=lambda query: (query.settled or "", query.id), reverse=True)
     shown = pages_of(found, request.query_params.get("page", ""))
-    refused = store.queries(states=(WITHDRAWN,))[::-1]
+    refused = store.queries(states=(State.WITHDRAWN,))[::-1]
     return page(
         request,
         "measured.html",
@@ -119,7 +113,7 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
 
 def _measured(request: Request, number: int) -> Question:
     query: Question = request.app.state.store.query(number)
-    if query.state != MEASURED:
+    if query.state != State.MEASURED:
         raise ConsoleError(409, f"Question {number} has no value", "There is nothing to correct.")
     return query
 
