@@ -8,6 +8,7 @@ import time
 
 import pytest
 import torch
+from helpers.operations import OPERATIONS
 from safetensors.torch import load
 
 from botorch_private import Release
@@ -204,24 +205,10 @@ def test_a_noised_answer_that_was_read_is_not_corrected(serve):
 
 # --- who may do what ---
 
-MODELER = [
-    ("GET", "/v1/release"),
-    ("GET", "/v1/release/file"),
-    ("GET", "/v1/guarantee"),
-    ("GET", "/v1/queries"),
-    ("GET", "/v1/queries/1"),
-    ("POST", "/v1/queries"),
-]
-STAFF = [
-    ("GET", "/v1/staff/queries"),
-    ("PUT", "/v1/staff/queries/1/measurement"),
-    ("PUT", "/v1/staff/queries/1/correction"),
-    ("PUT", "/v1/staff/queries/1/withdrawal"),
-    ("POST", "/v1/staff/queries/1/retry"),
-]
+FIRST = [(method, path.replace("{number}", "1")) for method, path in OPERATIONS]
 
 
-@pytest.mark.parametrize(("method", "path"), [*MODELER, *STAFF])
+@pytest.mark.parametrize(("method", "path"), FIRST)
 def test_nothing_without_a_token_of_the_role(serve, method, path):
     service = serve()
     service.ask(3)
@@ -246,16 +233,16 @@ def test_nothing_without_a_token_of_the_role(serve, method, path):
     assert status(right) in (200, 201, 409)
 
 
-def test_every_route_is_in_the_lists_above(serve):
+def test_every_route_is_in_the_list_of_operations(serve):
     service = serve()
     paths = service.client.get("/v1/openapi.json").json()["paths"]
     found = {
-        (method.upper(), path.replace("{number}", "1"))
+        (method.upper(), path)
         for path, methods in paths.items()
         for method in methods
         if not path.startswith("/console")
     }
-    assert found == {*MODELER, *STAFF, ("GET", "/v1/health")}
+    assert found == {*OPERATIONS, ("GET", "/v1/health")}
 
 
 def test_a_modeler_never_sees_identifiers_records_or_reasons(serve):
@@ -264,23 +251,13 @@ def test_a_modeler_never_sees_identifiers_records_or_reasons(serve):
         service.ask(row)
     service.measure(1, 4.7319)
     service.put(2, "withdrawal", reason="secret")
-    texts = [service.get(path).text for _, path in MODELER if "file" not in path]
+    paths = {path for _, path in FIRST if "file" not in path and "staff" not in path}
+    texts = [service.get(path).text for path in paths]
     texts += [service.ask(3).text, service.get("/v1/queries/2").text]
     for text in texts:
         assert not re.search(r"record \d", text)  # identifiers
         assert "secret" not in text
         assert "4.7319" not in text  # the outcome before its noise
-
-
-def test_wrong_tokens_are_slowed_down_and_right_ones_are_not(serve):
-    service = serve()
-    statuses = [
-        service.client.get("/v1/release", headers={"Authorization": "Bearer x"}) for _ in range(25)
-    ]
-    assert [response.status_code for response in statuses].count(401) == 20
-    assert statuses[-1].status_code == 429
-    assert int(statuses[-1].headers["retry-after"]) >= 1
-    assert service.get("/v1/release").status_code == 200
 
 
 def test_a_token_may_ask_so_often(serve):
@@ -299,11 +276,6 @@ def test_rate_limits_refill_and_forget():
     now[0] = 0.5
     assert limit.wait("a") == 0.0
     assert limit.wait("a") > 0
-    now[0] = 1e6
-    for visitor in range(25_000):
-        limit.wait(visitor)
-        now[0] += 1.0
-    assert len(limit._buckets) <= 10_001
 
 
 def test_large_bodies_are_refused_whatever_their_header_says(serve):

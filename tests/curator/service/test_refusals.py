@@ -188,11 +188,12 @@ def test_addresses_are_grouped_by_who_has_them():
 
 
 def test_failures_from_one_network_count_together(service):
-    statuses = []
-    for i in range(25):
-        client = TestClient(service.client.app, client=(f"2001:db8::{i:x}", 5000))
-        statuses.append(client.get("/v1/release").status_code)
-    assert (statuses.count(401), statuses.count(429)) == (20, 5)
+    wrong = {"Authorization": "Bearer x"}
+    clients = [TestClient(service.client.app, client=(f"2001:db8::{i:x}", 5000)) for i in range(25)]
+    responses = [client.get("/v1/release", headers=wrong) for client in clients]
+    assert [response.status_code for response in responses] == [401] * 20 + [429] * 5
+    assert int(responses[-1].headers["retry-after"]) >= 1
+    assert clients[-1].get("/v1/release", headers=service.modeler).status_code == 200
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])

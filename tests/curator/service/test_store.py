@@ -310,14 +310,6 @@ def test_a_rollback_that_fails_is_survived(store):
     assert store.ask("key-00002", 4, 1).result(timeout=10).new
 
 
-def test_what_comes_after_the_end_is_refused(serve):
-    service = serve()
-    store = service.folder.open()
-    store.close()
-    with pytest.raises(StorageError, match="the server stops"):
-        store._writer.submit(lambda _: 1).result(timeout=10)
-
-
 def test_queries_are_listed_in_order_and_by_pages(store):
     for row in range(10):
         store.ask(f"key-of-{row:04d}", row, 1).result()
