@@ -24,12 +24,19 @@ router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, includ
 @router.get("/{number}")
 async def question(number: Number, request: Request, session: SessionOf) -> Response:
     """One question, with what was typed for it before."""
-    query = request.app.state.store.query(number)
+    store: Store = request.app.state.store
+    query, draft = store.query(number), session.draft("value", number)
     if query.state not in OPEN:
-        return _settled_page(request, session, query, session.draft("value", number))
-    draft = session.draft("value", number)
-    problem = "" if draft is None else problem_of(read_value, draft.value)
-    return _question_page(request, session, query, problem)
+        return _settled_page(request, session, query, draft)
+    return page(
+        request,
+        "question.html",
+        session,
+        query=query,
+        draft=draft,
+        problem="" if draft is None else problem_of(read_value, draft.value),
+        enters=may_enter(store, query),
+    )
 
 
 @router.post("/{number}/check")
@@ -124,19 +131,6 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
         if query.state not in OPEN:
             return _settled_page(request, session, query, None)
     return go_to(f"/console?done={number}")
-
-
-def _question_page(request: Request, session: Session, query: Question, problem: str) -> Response:
-    store: Store = request.app.state.store
-    return page(
-        request,
-        "question.html",
-        session,
-        query=query,
-        draft=session.draft("value", query.id),
-        problem=problem,
-        enters=may_enter(store, query),
-    )
 
 
 def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:

@@ -12,7 +12,7 @@ from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, 
 from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.queue import pages_of
-from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.sessions import Draft
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
@@ -53,8 +53,19 @@ async def measured(request: Request, session: SessionOf) -> Response:
 @router.get("/{number}")
 async def value(number: Number, request: Request, session: SessionOf, done: str = "") -> Response:
     """One value with its history, and the form that corrects it."""
-    query = _measured(request, number)
-    return _value_page(request, session, query, stored=bool(done))
+    store: Store = request.app.state.store
+    query, draft = _measured(request, number), session.draft("correction", number)
+    return page(
+        request,
+        "value.html",
+        session,
+        query=query,
+        draft=draft or Draft(),
+        problems=("", "") if draft is None else _problems(query, draft),
+        stored=bool(done),
+        history=history(store, query),
+        too_late=store.facts.outcome_range is not None and query.told,
+    )
 
 
 @router.post("/{number}/check")
@@ -124,20 +135,3 @@ def _problems(query: Question, draft: Draft) -> tuple[str, str]:
     if not wrong and read_value(draft.value) == query.outcome:
         wrong = "This is the value that is stored already."
     return wrong, problem_of(read_reason, draft.reason)
-
-
-def _value_page(request: Request, session: Session, query: Question, *, stored: bool) -> Response:
-    store: Store = request.app.state.store
-    draft = session.draft("correction", query.id)
-    problems = ("", "") if draft is None else _problems(query, draft)
-    return page(
-        request,
-        "value.html",
-        session,
-        query=query,
-        draft=draft or Draft(),
-        problems=problems,
-        stored=stored,
-        history=history(store, query),
-        too_late=store.facts.outcome_range is not None and query.told,
-    )
