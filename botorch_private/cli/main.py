@@ -61,8 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         "--output", type=Path, default=Path("demo.png"), help="the plot to write (default: demo.png)"
     )
     demo.set_defaults(action=_demo, parser=demo)
-    from botorch_private.cli.curator.command import add_curator
-    from botorch_private.cli.optimize.command import add_optimize
+    from botorch_private.cli.curator import add_curator
+    from botorch_private.cli.optimize import add_optimize
     from botorch_private.cli.ranges import add_ranges
     from botorch_private.cli.report import add_report
 

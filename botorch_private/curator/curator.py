@@ -144,10 +144,16 @@ class Curator:
         return self._answers.objective.last_failure
 
     @property
-    def noise_steps(self) -> Tensor | None:
-        """Noise of the ``n`` answers in steps of their grid, or None. For the curator's eyes only."""
+    def grid_noise(self) -> Tensor | None:
+        """Noise of the ``n`` answers, in steps of their grid, or None. For the curator's eyes only."""
         noised = self._answers.noised
-        return None if noised is None else torch.from_numpy(noised.steps.copy())
+        return None if noised is None else torch.from_numpy(noised.grid_noise.copy())
+
+    @property
+    def noise_steps(self) -> Tensor | None:
+        """Deprecated name of `grid_noise`."""
+        warnings.warn("noise_steps is now called grid_noise", DeprecationWarning, stacklevel=2)
+        return self.grid_noise
 
     @property
     def outcome_mechanism(self) -> OutcomeMechanism | None:

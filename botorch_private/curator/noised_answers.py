@@ -25,7 +25,7 @@ class NoisedAnswers:
     Attributes:
         mechanism: The same.
         guarantee: What the answers promise.
-        steps: ``n`` integers: the noise, in steps of the grid. For the curator's eyes only.
+        grid_noise: ``n`` integers: the noise, in whole steps of the grid. For the curator's eyes only.
     """
 
     def __init__(
@@ -45,16 +45,16 @@ class NoisedAnswers:
             answers=answers, seeded=generator is not None
         )
         self._generator = generator
-        self.steps = np.zeros(0, dtype=np.int64)
+        self.grid_noise = np.zeros(0, dtype=np.int64)
         self.join(n)
 
     def join(self, count: int) -> None:
         """Draw the noise of so many more records."""
-        more = self.mechanism.draw_steps(count, generator=self._generator)
-        self.steps = np.concatenate([self.steps, more])
+        more = self.mechanism.draw_grid_noise(count, generator=self._generator)
+        self.grid_noise = np.concatenate([self.grid_noise, more])
 
     def of(self, record: int, outcome: float) -> float:
         """The answer about a record with this outcome."""
         low, high = self.mechanism.bound
-        value, steps = np.array(outcome), self.steps[record]
-        return float(noised_answer(value, steps, low=low, high=high, grid=self.mechanism.law.grid))
+        value, grid_noise = np.array(outcome), self.grid_noise[record]
+        return float(noised_answer(value, grid_noise, low=low, high=high, grid=self.mechanism.law.grid))

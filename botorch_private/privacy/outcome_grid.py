@@ -6,13 +6,13 @@ import numpy as np
 
 
 def noised_answer(
-    outcomes: np.ndarray, steps: np.ndarray, *, low: float, high: float, grid: float
+    outcomes: np.ndarray, grid_noise: np.ndarray, *, low: float, high: float, grid: float
 ) -> np.ndarray:
     """Answers on the public grid of a declared range.
 
     Args:
         outcomes: Finite outcomes in raw units.
-        steps: Noise of each, in whole steps of the grid.
+        grid_noise: Noise of each, in whole steps of the grid.
         low: Smallest outcome that is told apart; less is clipped to it.
         high: Largest outcome that is told apart; more is clipped to it.
         grid: Step of the grid, as a share of the range.
@@ -21,4 +21,4 @@ def noised_answer(
         float64 answers, not clipped: ``low`` plus whole steps.
     """
     shares = (np.clip(outcomes, low, high) - low) / (high - low)
-    return low + (high - low) * grid * (np.rint(shares / grid) + steps)
+    return low + (high - low) * grid * (np.rint(shares / grid) + grid_noise)

@@ -145,7 +145,7 @@ def test_a_curator_that_cannot_take_records_in_stays_as_it_was(monkeypatch):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(OutcomeMechanism, "draw_steps", full)
+    monkeypatch.setattr(OutcomeMechanism, "draw_grid_noise", full)
     with pytest.raises(MemoryError):
         curator.add(LATER, LATER[:, 0])
     assert curator.release is before

@@ -407,3 +407,15 @@ def test_whole_transcripts_are_within_the_stated_epsilon_by_accounting():
         accountant.compose(dp_accounting.GaussianDpEvent(scale))
     assert gaussian.at(1.0) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
     assert gaussian.at(1.0) == pytest.approx(4.46, abs=5e-3)
+
+
+def test_the_old_name_of_the_noise_on_the_grid_is_deprecated():
+    curator = Curator(
+        torch.zeros(3, 1),
+        PublicScaling([0.0], [1.0]),
+        NoisyProjection(1.0),
+        torch.zeros(3),
+        outcome_mechanism=OutcomeMechanism(1.0, 0.0, (0.0, 1.0)),
+    )
+    with pytest.warns(DeprecationWarning, match="now called grid_noise"):
+        assert torch.equal(curator.noise_steps, curator.grid_noise)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from botorch_private.cli.common import fail, show_help
-from botorch_private.cli.curator.opened import opened
+from botorch_private.cli.common import add_group, refusals
+from botorch_private.cli.curator.folder import add_folder_command, opened
 
 
-def add_token(verbs: Any) -> None:
-    """Add the commands about tokens to a parser's."""
-    token = verbs.add_parser("token", help="let somebody in, or shut somebody out")
-    token.set_defaults(action=show_help(token), parser=token)
-    kinds = token.add_subparsers(dest="kind", metavar="COMMAND")
-    new = kinds.add_parser("new", help="make a token; it is shown once")
-    new.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+def add(verbs: Any) -> None:
+    """Add the commands about tokens."""
+    kinds = add_group(verbs, "token", "let somebody in, or shut somebody out")
+    new = add_folder_command(kinds, "new", _new, "make a token; it is shown once")
     new.add_argument(
         "--role",
         choices=("modeler", "staff"),
@@ -26,29 +24,16 @@ def add_token(verbs: Any) -> None:
     )
     new.add_argument("--name", default="", help="whose it is")
     new.add_argument("--expires", metavar="DATE", help="when it ends: 2027-03-31, or so many days: 90d")
-    new.set_defaults(action=_new, parser=new)
-    listing = kinds.add_parser("list", help="who has one")
-    listing.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
-    listing.set_defaults(action=_list, parser=listing)
-    revoke = kinds.add_parser("revoke", help="make one worthless")
-    revoke.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    add_folder_command(kinds, "list", _list, "who has one")
+    revoke = add_folder_command(kinds, "revoke", _revoke, "make one worthless")
     revoke.add_argument("number", type=int, help="its number, from 'token list'")
-    revoke.set_defaults(action=_revoke, parser=revoke)
 
 
 def _new(options: argparse.Namespace) -> int:
-    from botorch_private.curator.service.expiry import expiry
-    from botorch_private.curator.service.query import ServiceError
-
-    try:
+    with refusals(options):
         expires = None if options.expires is None else expiry(options.expires)
-    except ValueError as error:
-        fail(options, ValueError(f"argument --expires: {error}"))
     with opened(options) as store:
-        try:
-            print(store.tokens.make(options.role, options.name or options.role, expires).result())
-        except ServiceError as error:
-            fail(options, error)
+        print(store.tokens.make(options.role, options.name or options.role, expires).result())
     print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
     return 0
 
@@ -67,12 +52,29 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _revoke(options: argparse.Namespace) -> int:
-    from botorch_private.curator.service.query import ServiceError
-
     with opened(options) as store:
-        try:
-            store.tokens.revoke(options.number).result()
-        except ServiceError as error:
-            fail(options, error)
+        store.tokens.revoke(options.number).result()
     print(f"Token {options.number} is worthless from now on.")
     return 0
+
+
+def expiry(text: str, now: datetime | None = None) -> str:
+    """Turn ``2027-03-31`` (its end, UTC) or ``90d`` into a time, UTC, ISO 8601.
+
+    Raises:
+        ValueError: If it is neither, or over already.
+    """
+    now = datetime.now(UTC) if now is None else now
+    days = re.fullmatch(r"(\d{1,5})d", text)
+    try:
+        if days:
+            end = now + timedelta(days=int(days[1]))
+        else:
+            end = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
+    except ValueError:
+        raise ValueError(
+            f"argument --expires: must be a date such as 2027-03-31, or days such as 90d, got {text!r}"
+        ) from None
+    if end <= now:
+        raise ValueError(f"argument --expires: must be in the future, got {text!r}")
+    return end.isoformat(timespec="microseconds")

@@ -1,1 +1,113 @@
-"""The command `botorch-private optimize`: a search that goes on after a crash."""
+"""botorch-private optimize: what may be said on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+
+_INTERRUPTED = 130
+_SETTINGS = ("seed", "n_initial", "beta_scale", "outcome_noise", "denoise")
+_EPILOG = """\
+The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
+the command line, where other users of this machine would see it.
+
+Stop it by Ctrl-C, or let the machine be restarted, whenever you like: questions stay open at the
+curator, and the same command goes on where it was, with the picks of an undisturbed run. Measurements
+may take weeks; the curator's server may be restarted meanwhile.
+
+  botorch-private optimize https://curator.example.org:8400 --token-file token.txt --rounds 50
+"""
+
+
+def add_optimize(commands: Any) -> None:
+    """Add the command to a parser's."""
+    optimize = add_command(
+        commands,
+        "optimize",
+        _optimize,
+        "search the rows of a curator elsewhere for the best one",
+        "The modeler's side: fetch the release of a curator's server, choose rows by GP-UCB, ask for "
+        "their measurements, and go on until there are enough. Everything that is needed to go on later "
+        "is kept in a file (--state).",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+    option = optimize.add_argument
+    option("url", metavar="URL", help="address of the curator's server")
+    option(
+        "--rounds",
+        type=count,
+        required=True,
+        metavar="N",
+        help="measurements of the whole search, with those that --state holds already",
+    )
+    option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
+    option("--token-file", **file, help="file with the token")
+    option(
+        "--state",
+        **file,
+        default=Path("run.json"),
+        help="where the search is kept, and goes on from if there is one (default: run.json)",
+    )
+    option("--release", **file, help="keep the release here, to download it once only")
+    option("--plot", **file, help="draw the best value so far: .png, .pdf or .svg")
+    setting = optimize.add_argument_group(
+        "the search (settled when it begins, and kept in --state)"
+    ).add_argument
+    setting(
+        "--seed", type=count_from_zero, help="makes the picks reproducible (default: random, and kept)"
+    )
+    setting("--n-initial", type=count, help="random rows before the model (default: 5)")
+    setting("--beta-scale", type=float, help="less than 1 explores less than the theory (default: 1)")
+    setting(
+        "--outcome-noise",
+        type=float,
+        help="share of the outcome's variance that no record explains, in (0, 1) (default: almost none)",
+    )
+    setting(
+        "--denoise",
+        action="store_true",
+        default=None,
+        help="search denoised rows: for noise as wide as the data, or many related features",
+    )
+    network = optimize.add_argument_group("the connection").add_argument
+    network(
+        "--ca-file",
+        type=Path,
+        metavar="PEM",
+        help="the server's certificate or its authority's, where no usual authority signed it",
+    )
+    network(
+        "--insecure-http",
+        action="store_true",
+        help="send the token without TLS to another machine: everybody on the way can read it",
+    )
+
+
+def _optimize(options: argparse.Namespace) -> int:
+    from botorch_private.cli.optimize.search import how_to_go_on, search
+    from botorch_private.modeler.remote.transport import RemoteError
+
+    given = {name: getattr(options, name) for name in _SETTINGS}
+    try:
+        with refusals(options, RemoteError):
+            search(
+                options.url,
+                rounds=options.rounds,
+                pending=options.pending,
+                token_file=options.token_file,
+                state_file=options.state,
+                release_file=options.release,
+                plot_file=options.plot,
+                settings={name: value for name, value in given.items() if value is not None},
+                ca_file=options.ca_file,
+                insecure=options.insecure_http,
+            )
+    except KeyboardInterrupt:
+        print(f"\nStopped. {how_to_go_on(options.state)}")
+        return _INTERRUPTED
+    return 0

@@ -1,18 +1,18 @@
-"""search: what `botorch-private optimize` does."""
+"""search: ask a curator elsewhere for measurements until there are enough."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from botorch_private._base.whole_file import require_folder
-from botorch_private.cli.common import fail
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
 from botorch_private.cli.plots import plot_best, require_matplotlib
@@ -22,96 +22,99 @@ from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
 
 TOKEN_VARIABLE = "BOTORCH_PRIVATE_TOKEN"
-_INTERRUPTED = 130
 _SECONDS_BETWEEN_PLOTS = 30.0
 
 
-def search(options: argparse.Namespace) -> int:
-    """Search until there are ``options.rounds`` measurements; returns the exit status."""
-    try:
-        token = _token(options.token_file)
-        _check_paths(options)
-        with _alone(options.state):
-            return _search(options, token)
-    except KeyboardInterrupt:
-        print(f"\nStopped. {_how_to_go_on(options)}")
-        return _INTERRUPTED
-    except (OSError, ValueError, ImportError, RemoteError) as error:
-        fail(options, error)
+def search(
+    url: str,
+    *,
+    rounds: int,
+    pending: int,
+    token_file: Path | None,
+    state_file: Path,
+    release_file: Path | None,
+    plot_file: Path | None,
+    settings: Mapping[str, Any],
+    ca_file: Path | None,
+    insecure: bool,
+) -> None:
+    """Search until there are so many measurements, and print what comes of it.
+
+    Arguments are the options of the command, whose help says what they are; ``settings`` are those of
+    `Settings` that were given.
+
+    Raises:
+        ValueError: If an argument or a file is unusable, with the name of its option.
+        OSError: If a file cannot be read or written.
+        RemoteError: If the curator's server refuses, or cannot be reached.
+    """
+    token = _token(token_file)
+    _check_paths(state_file, release_file, plot_file)
+    with _alone(state_file):
+        state = RunState.load(state_file) if state_file.exists() else None
+        settled = _settled(settings, state_file, None if state is None else state.settings)
+        with RemoteCurator(
+            url,
+            token,
+            release_path=release_file,
+            verify=True if ca_file is None else ca_file,
+            insecure=insecure,
+        ) as curator:
+            if state is None:
+                state = RunState(curator.identity, settled)
+                print(f"{curator.guarantee}\n")
+            elif state.history or state.pending:
+                print(
+                    f"Going on from {state_file}: {len(state.history)} measured, "
+                    f"{len(state.pending)} asked."
+                )
+            modeler = state.modeler(curator.release)
+            _check_rounds(rounds, modeler)
+            progress = Progress(modeler, rounds, curator.outcome_unit)
+            plot = _Plot(plot_file, modeler, curator)
+
+            def changed() -> None:
+                RunState.of(modeler, settled).save(state_file)
+                progress.changed()
+                plot.draw_now_and_then()
+
+            left = max(0, rounds - len(modeler.history))
+            try:
+                keep_open(
+                    curator, modeler, left, pending=pending, changed=changed, waiting=progress.waiting
+                )
+            except RemoteError as error:
+                raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
+            finally:
+                progress.close()
+                plot.draw()
+            print(_result(modeler, curator.outcome_unit))
 
 
-def _search(options: argparse.Namespace, token: str) -> int:
-    state = RunState.load(options.state) if options.state.exists() else None
-    settings = _settings(options, None if state is None else state.settings)
-    with RemoteCurator(
-        options.url,
-        token,
-        release_path=options.release,
-        verify=True if options.ca_file is None else options.ca_file,
-        insecure=options.insecure_http,
-    ) as curator:
-        if state is None:
-            state = RunState(curator.identity, settings)
-            print(f"{curator.guarantee}\n")
-        elif state.history or state.pending:
-            print(f"Going on from {options.state}: {len(state.history)} measured, ", end="")
-            print(f"{len(state.pending)} asked.")
-        modeler = state.modeler(curator.release)
-        _check_rounds(options.rounds, modeler)
-        running = _Running(options, settings, curator, modeler)
-        try:
-            running.go_on()
-        except RemoteError as error:
-            raise RemoteError(error.code, f"{error}\n{_how_to_go_on(options)}") from None
-        finally:
-            running.stop()
-        print(_result(modeler, curator.outcome_unit))
-        return 0
+def how_to_go_on(state_file: Path) -> str:
+    """What somebody whose search was stopped should know."""
+    if not state_file.exists():
+        return "Nothing was asked yet."
+    return f"{state_file} holds the search: the same command goes on with it."
 
 
-class _Running:
-    def __init__(
-        self,
-        options: argparse.Namespace,
-        settings: Settings,
-        curator: RemoteCurator,
-        modeler: Modeler,
-    ) -> None:
-        self._options, self._settings = options, settings
-        self._curator, self._modeler = curator, modeler
-        self._progress = Progress(modeler, options.rounds, curator.outcome_unit)
-        self._drawn = -float("inf")
+class _Plot:
+    """A picture of the best value so far, in a file if there is one to write."""
 
-    def go_on(self) -> None:
-        keep_open(
-            self._curator,
-            self._modeler,
-            max(0, self._options.rounds - len(self._modeler.history)),
-            pending=self._options.pending,
-            changed=self._changed,
-            waiting=self._progress.waiting,
-        )
+    def __init__(self, file: Path | None, modeler: Modeler, curator: RemoteCurator) -> None:
+        self._file, self._modeler, self._drawn = file, modeler, -float("inf")
+        name, unit = curator.outcome_name, curator.outcome_unit
+        self._label = f"{name} ({unit})" if unit else name
 
-    def stop(self) -> None:
-        self._progress.close()
-        self._draw()
-
-    def _changed(self) -> None:
-        RunState.of(self._modeler, self._settings).save(self._options.state)
-        self._progress.changed()
+    def draw_now_and_then(self) -> None:
         if time.monotonic() - self._drawn > _SECONDS_BETWEEN_PLOTS:
-            self._draw()
+            self.draw()
 
-    def _draw(self) -> None:
-        if self._options.plot is None or not len(self._modeler.history):
-            return
-        name, unit = self._curator.outcome_name, self._curator.outcome_unit
-        plot_best(
-            self._modeler.history.values.numpy(),
-            self._options.plot,
-            ylabel=f"{name} ({unit})" if unit else name,
-        )
-        self._drawn = time.monotonic()
+    def draw(self) -> None:
+        history = self._modeler.history
+        if self._file is not None and len(history):
+            plot_best(history.values.numpy(), self._file, ylabel=self._label)
+            self._drawn = time.monotonic()
 
 
 def _token(path: Path | None) -> str:
@@ -129,13 +132,13 @@ def _token(path: Path | None) -> str:
     return text
 
 
-def _check_paths(options: argparse.Namespace) -> None:
-    for path in (options.state, options.release, options.plot):
+def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
+    for path in (state, release, plot):
         if path is not None:
             require_folder(path)
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in (".png", ".pdf", ".svg"):
-            raise ValueError(f"--plot must end in .png, .pdf or .svg, got {options.plot}")
+    if plot is not None:
+        if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
+            raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
         require_matplotlib()
 
 
@@ -150,18 +153,17 @@ def _alone(state: Path) -> FileLock:
     return lock
 
 
-def _settings(options: argparse.Namespace, kept: Settings | None) -> Settings:
-    names = list(Settings.__dataclass_fields__)
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Settings:
+    """The settings of a new search, or those it was begun with, which may be given again."""
     if kept is None:
-        if given.setdefault("seed", secrets.randbelow(2**32)) > LARGEST_SEED:
-            raise ValueError(f"--seed must be at most 2^63 - 1, got {given['seed']}")
-        return Settings(**given)
-    for name, value in given.items():
-        settled = asdict(kept)[name]
-        if value != settled:
+        settings = Settings(**{"seed": secrets.randbelow(2**32), **given})
+        if settings.seed > LARGEST_SEED:
+            raise ValueError(f"--seed must be at most 2^63 - 1, got {settings.seed}")
+        return settings
+    for name, value in asdict(kept).items():
+        if given.get(name, value) != value:
             raise ValueError(
-                f"--{name.replace('_', '-')} must be {settled} as in {options.state}, got {value}: "
+                f"--{name.replace('_', '-')} must be {value} as in {state}, got {given[name]}: "
                 f"leave it out, or begin another search by another --state"
             )
     return kept
@@ -182,9 +184,3 @@ def _result(modeler: Modeler, unit: str) -> str:
         f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
         f"to act on is {modeler.recommend()}."
     )
-
-
-def _how_to_go_on(options: argparse.Namespace) -> str:
-    if not options.state.exists():
-        return "Nothing was asked yet."
-    return f"{options.state} holds the search: the same command goes on with it."

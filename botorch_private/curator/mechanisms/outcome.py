@@ -130,10 +130,11 @@ class OutcomeMechanism:
         """
         values = validate.vector(outcomes=outcomes).numpy()
         low, high = self.bound
-        steps = self.draw_steps(len(values), generator=generator)
-        return torch.from_numpy(noised_answer(values, steps, low=low, high=high, grid=self.law.grid))
+        grid_noise = self.draw_grid_noise(len(values), generator=generator)
+        answers = noised_answer(values, grid_noise, low=low, high=high, grid=self.law.grid)
+        return torch.from_numpy(answers)
 
-    def draw_steps(self, count: int, *, generator: torch.Generator | None = None) -> np.ndarray:
+    def draw_grid_noise(self, count: int, *, generator: torch.Generator | None = None) -> np.ndarray:
         """Fresh noise for so many records, in whole steps of the grid (`noised_answer`).
 
         Noise may be drawn and stored before its outcome is known. It is as secret as the outcome.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from botorch_private.curator.service.limits import RateLimit, group_of
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.tokens import Token
 
@@ -72,7 +72,7 @@ async def _store(request: Request) -> Store:
     return request.app.state.store
 
 
-# The header is read by `_bearer`; this has it described where programs look for it.
+# The header is read by `_token_for`; this has it described where programs look for it.
 _Described = Annotated[
     object,
     Depends(
@@ -81,20 +81,16 @@ _Described = Annotated[
 ]
 
 
-async def _modeler(request: Request, _: _Described) -> Token:
-    return _bearer(request, "modeler")
+def _token_for(role: str) -> Any:
+    async def token(request: Request, _: _Described) -> Token:
+        kind, _, text = request.headers.get("authorization", "").partition(" ")
+        access: Access = request.app.state.access
+        sent = text.strip() if kind.lower() == "bearer" else None
+        return access.check(sent, role, address_of(request))
 
-
-async def _staff(request: Request, _: _Described) -> Token:
-    return _bearer(request, "staff")
-
-
-def _bearer(request: Request, role: str) -> Token:
-    kind, _, text = request.headers.get("authorization", "").partition(" ")
-    access: Access = request.app.state.access
-    return access.check(text.strip() if kind.lower() == "bearer" else None, role, address_of(request))
+    return Depends(token)
 
 
 StoreOf = Annotated[Store, Depends(_store)]
-ModelerToken = Annotated[Token, Depends(_modeler)]
-StaffToken = Annotated[Token, Depends(_staff)]
+ModelerToken = Annotated[Token, _token_for("modeler")]
+StaffToken = Annotated[Token, _token_for("staff")]

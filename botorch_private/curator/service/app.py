@@ -27,7 +27,7 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
         rate: Requests a second that one token may make.
 
     Raises:
-        ValueError: If ``rate`` is no finite number > 0.
+        ValueError: If ``rate`` is not a finite number > 0.
     """
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate must be a finite number > 0, got {rate}")

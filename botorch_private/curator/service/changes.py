@@ -1,57 +1,77 @@
-"""What may change in a curator's database: each function is one step inside a transaction."""
+"""What may change in a curator's database: each method is one step inside a transaction."""
 
 from __future__ import annotations
 
 import sqlite3
-from typing import NamedTuple
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import (
-    FAILED,
-    MEASURED,
-    MEASURING,
-    PENDING,
-    WITHDRAWN,
-    Query,
+from botorch_private.curator.service.question import (
+    Question,
     ServiceError,
+    State,
+    count_used,
+    get,
+    replayed,
 )
-from botorch_private.curator.service.schema import Facts
+from botorch_private.curator.service.schema import FolderFacts
+from botorch_private.curator.service.writer import Writer, step
 from botorch_private.privacy.outcome_grid import noised_answer
 
-COUNT_USED = "SELECT count(*) AS used FROM query WHERE state <> 'withdrawn'"
-BY_KEY = """
-SELECT query.*, idempotency.row AS asked_row FROM idempotency JOIN query ON query.id = idempotency.query
-WHERE idempotency.token = ? AND idempotency.key = ?
-"""
-
-
+T = TypeVar("T")
 _MOST_KEYS = 100  # of one question and token: else they would fill the disk
 
 
 class Asked(NamedTuple):
     """What became of a question."""
 
-    query: Query
+    query: Question
     new: bool
 
 
 class Changes:
     """Steps in which no value is lost, measured twice, or answered differently.
 
+    Each returns a future, which is done once the change is on the disk; what a step raises comes through
+    it. A step about a number that no query has raises ``no_query``.
+
     Args:
         facts: What was settled when the folder was made.
         clock: Tells the time.
+        writer: Runs the steps.
     """
 
-    def __init__(self, facts: Facts, clock: Clock) -> None:
-        self.facts = facts
-        self.clock = clock
+    def __init__(self, facts: FolderFacts, clock: Clock, writer: Writer) -> None:
+        self.facts, self.clock, self._writer = facts, clock, writer
+        self._listeners: list[Callable[[Question], None]] = []
 
+    def listen(self, listener: Callable[[Question], None]) -> None:
+        """Have every change of a query told, once it is on the disk, from the writer's thread."""
+        self._listeners.append(listener)
+
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have a step run, and what it changed told; see `step`."""
+        future = self._writer.submit(operation)
+        future.add_done_callback(self._announce)
+        return future
+
+    @step
     def ask(self, connection: sqlite3.Connection, key: str, row: int, token: int) -> Asked:
-        """Ask for a row, once however often the request comes; see `Store.ask`."""
-        known = replayed(connection.execute(BY_KEY, (token, key)).fetchone(), row)
+        """Ask for a row, once however often the request comes.
+
+        A row that was asked before, under any key, is the same question. The budget is checked in the
+        transaction that stores the question.
+
+        Raises:
+            ServiceError: ``no_row``, ``key_reused``, ``budget_spent`` or ``too_many_keys``.
+        """
+        if not 0 <= row < self.facts.n:
+            raise ServiceError("no_row", f"row must be in 0..{self.facts.n - 1}")
+        known = replayed(connection, key, row, token)
         if known is not None:
             return Asked(known, False)
         found = connection.execute(
@@ -68,25 +88,31 @@ class Changes:
         connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (key, token, row, number))
         return Asked(get(connection, number), found is None)
 
+    @step
     def measure(
         self, connection: sqlite3.Connection, number: int, outcome: float, token: int | None
-    ) -> Query:
-        """Store a measured outcome; see `Store.measure`."""
+    ) -> Question:
+        """Store a measured outcome. The same one again changes nothing.
+
+        Raises:
+            ServiceError: ``measured`` if it has another value; ``withdrawn``; from a person
+                ``measuring``, while a program works on it.
+        """
         query = get(connection, number)
-        if query.state == MEASURED:
+        if query.state == State.MEASURED:
             if query.outcome == outcome:
                 return query
             raise ServiceError(
                 "measured", f"query {number} has another value: correct it, with a reason"
             )
-        if query.state == WITHDRAWN:
+        if query.state == State.WITHDRAWN:
             raise ServiceError("withdrawn", f"query {number} was withdrawn")
         if token is not None:
             _refuse_while_measuring(query)
         self._settle(connection, query, outcome)
-        self._event(connection, token, "measured", number)
-        return get(connection, number)
+        return self._changed(connection, token, "measured", number)
 
+    @step
     def correct(
         self,
         connection: sqlite3.Connection,
@@ -96,10 +122,24 @@ class Changes:
         token: int,
         *,
         revision: int | None = None,
-    ) -> Query:
-        """Replace a value that was entered wrongly; see `Store.correct`."""
+    ) -> Question:
+        """Replace a value that was entered wrongly.
+
+        Args:
+            connection: Inside a transaction.
+            number: Of the query.
+            outcome: The right value; the same one again changes nothing.
+            reason: Why.
+            token: Whose it is.
+            revision: Which value was seen and is to be replaced; None: whichever is there.
+
+        Raises:
+            ServiceError: ``not_measured``; ``revised`` if somebody else corrected it meanwhile; ``told``
+                if its answer is noised and was read: a second answer with the same noise would give
+                the first one away.
+        """
         query = get(connection, number)
-        if query.state != MEASURED:
+        if query.state != State.MEASURED:
             raise ServiceError("not_measured", f"query {number} has no value yet")
         if query.outcome == outcome:
             return query
@@ -113,149 +153,157 @@ class Changes:
             )
         self._settle(connection, query, outcome)
         connection.execute("UPDATE query SET revision = revision + 1, told = 0 WHERE id = ?", (number,))
-        self._event(connection, token, "corrected", number, f"{query.outcome!r}: {reason}")
-        return get(connection, number)
+        return self._changed(connection, token, "corrected", number, f"{query.outcome!r}: {reason}")
 
-    def withdraw(self, connection: sqlite3.Connection, number: int, reason: str, token: int) -> Query:
-        """Say that a record will not be measured; see `Store.withdraw`."""
+    @step
+    def withdraw(self, connection: sqlite3.Connection, number: int, reason: str, token: int) -> Question:
+        """Say that a record will not be measured; that gives its measurement back to the budget.
+
+        Raises:
+            ServiceError: ``measured``; ``measuring`` while a program works on it.
+        """
         query = get(connection, number)
-        if query.state == MEASURED:
+        if query.state == State.MEASURED:
             raise ServiceError("measured", f"query {number} is measured already")
         _refuse_while_measuring(query)
-        if query.state != WITHDRAWN:
-            connection.execute(
-                "UPDATE query SET state = ?, reason = ?, settled = ? WHERE id = ?",
-                (WITHDRAWN, reason, self.clock(), number),
-            )
-            self._event(connection, token, "withdrawn", number, reason)
-        return get(connection, number)
+        if query.state == State.WITHDRAWN:
+            return query
+        connection.execute(
+            "UPDATE query SET state = ?, reason = ?, settled = ? WHERE id = ?",
+            (State.WITHDRAWN, reason, self.clock(), number),
+        )
+        return self._changed(connection, token, "withdrawn", number, reason)
 
+    @step
     def tell(self, connection: sqlite3.Connection, number: int, revision: int) -> None:
-        """Remember that an answer is about to be read; see `Store.tell`."""
+        """Remember that a modeler is about to read a noised answer; to be awaited before it is sent.
+
+        Raises:
+            ServiceError: ``revised`` if the value was corrected meanwhile: read it again.
+        """
         cursor = connection.execute(
             "UPDATE query SET told = 1 WHERE id = ? AND revision = ?", (number, revision)
         )
         if not cursor.rowcount:
             raise ServiceError("revised", f"query {number} was corrected meanwhile")
 
-    def begin(self, connection: sqlite3.Connection) -> Query | None:
-        """Take the oldest pending question for a program; see `Store.begin`."""
+    @step
+    def begin(self, connection: sqlite3.Connection) -> Question | None:
+        """Take the oldest pending question for a program to measure; None: there is none."""
         found = connection.execute(
             "SELECT id FROM query WHERE state = 'pending' ORDER BY id LIMIT 1"
         ).fetchone()
         if found is None:
             return None
-        return self.move(connection, found["id"], PENDING, MEASURING, None, None, "begun")
+        return self._move(connection, found["id"], State.PENDING, State.MEASURING, "begun")
 
-    def move(
-        self,
-        connection: sqlite3.Connection,
-        number: int,
-        old: str,
-        new: str,
-        reason: str | None,
-        token: int | None,
-        kind: str,
-    ) -> Query:
-        """Move a question from one open state to another.
+    @step
+    def fail(self, connection: sqlite3.Connection, number: int, reason: str) -> Question:
+        """Store that the program failed: staff decide whether it tries again.
 
         Raises:
-            ServiceError: ``no_query``, or ``not_`` and the old state.
+            ServiceError: ``not_measuring``.
         """
-        if get(connection, number).state != old:
-            raise ServiceError(f"not_{old}", f"query {number} is not {old}")
-        connection.execute("UPDATE query SET state = ?, reason = ? WHERE id = ?", (new, reason, number))
-        self._event(connection, token, kind, number, reason)
-        return get(connection, number)
+        return self._move(connection, number, State.MEASURING, State.FAILED, "failed", reason)
 
+    @step
+    def retry(self, connection: sqlite3.Connection, number: int, token: int | None) -> Question:
+        """Let the program measure a failed question again.
+
+        Raises:
+            ServiceError: ``not_failed``.
+        """
+        return self._move(connection, number, State.FAILED, State.PENDING, "retried", token=token)
+
+    @step
     def interrupted(self, connection: sqlite3.Connection, reason: str) -> int:
-        """Let everything that a program was measuring have failed; returns how many there were."""
+        """After a crash: what a program was measuring may have been measured, so it has failed.
+
+        Returns how many there were.
+        """
         found = connection.execute("SELECT id FROM query WHERE state = 'measuring'").fetchall()
         for each in found:
-            self.move(connection, each["id"], MEASURING, FAILED, reason, None, "failed")
+            self._move(connection, each["id"], State.MEASURING, State.FAILED, "failed", reason)
         return len(found)
 
     def _insert(self, connection: sqlite3.Connection, row: int, token: int) -> int:
         limit = self.facts.max_queries
-        if limit is not None and connection.execute(COUNT_USED).fetchone()["used"] >= limit:
+        if limit is not None and count_used(connection) >= limit:
             raise ServiceError(
                 "budget_spent",
                 f"all {limit} measurements are spent; rows that were asked before are still answered",
             )
         cursor = connection.execute(
-            "INSERT INTO query (row, state, asked) VALUES (?, ?, ?)", (row, PENDING, self.clock())
+            "INSERT INTO query (row, state, asked) VALUES (?, ?, ?)", (row, State.PENDING, self.clock())
         )
         number = cursor.lastrowid
         assert number is not None
-        self._event(connection, token, "asked", number)
+        query = self._changed(connection, token, "asked", number)
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
         if known["outcome"] is not None:
-            self._settle(connection, get(connection, number), known["outcome"])
+            self._settle(connection, query, known["outcome"])
         return number
 
-    def _settle(self, connection: sqlite3.Connection, query: Query, outcome: float) -> None:
+    def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
         answer = outcome
         if self.facts.outcome_range is not None:
             found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
             low, high = self.facts.outcome_range
             assert self.facts.outcome_grid is not None
-            value, steps = np.array(outcome), np.array(found["noise"])
-            answer = float(noised_answer(value, steps, low=low, high=high, grid=self.facts.outcome_grid))
+            value, grid_noise = np.array(outcome), np.array(found["noise"])
+            answer = float(
+                noised_answer(value, grid_noise, low=low, high=high, grid=self.facts.outcome_grid)
+            )
         connection.execute(
             "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL "
             "WHERE id = ?",
-            (MEASURED, outcome, answer, self.clock(), query.id),
+            (State.MEASURED, outcome, answer, self.clock(), query.id),
         )
 
-    def _event(
+    def _move(
+        self,
+        connection: sqlite3.Connection,
+        number: int,
+        old: str,
+        new: str,
+        kind: str,
+        reason: str | None = None,
+        token: int | None = None,
+    ) -> Question:
+        """Move a question from one open state to another."""
+        if get(connection, number).state != old:
+            raise ServiceError(f"not_{old}", f"query {number} is not {old}")
+        connection.execute("UPDATE query SET state = ?, reason = ? WHERE id = ?", (new, reason, number))
+        return self._changed(connection, token, kind, number, reason)
+
+    def _changed(
         self,
         connection: sqlite3.Connection,
         token: int | None,
         kind: str,
-        query: int,
+        number: int,
         detail: str | None = None,
-    ) -> None:
+    ) -> Question:
+        """Note what happened to a question; returns the question as it is now."""
         connection.execute(
             "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, ?, ?, ?)",
-            (self.clock(), token, kind, query, detail),
+            (self.clock(), token, kind, number, detail),
         )
+        return get(connection, number)
+
+    def _announce(self, done: Future) -> None:
+        if done.cancelled() or done.exception() is not None:
+            return
+        changed = done.result()
+        if isinstance(changed, Asked):
+            changed = changed.query if changed.new else None
+        if isinstance(changed, Question):
+            for listener in self._listeners:
+                listener(changed)
 
 
-def _refuse_while_measuring(query: Query) -> None:
-    if query.state == MEASURING:
+def _refuse_while_measuring(query: Question) -> None:
+    if query.state == State.MEASURING:
         raise ServiceError(
             "measuring", f"a program works on query {query.id}: wait until it has measured it or failed"
         )
-
-
-def get(connection: sqlite3.Connection, number: int) -> Query:
-    """One question; a `ServiceError` where there is none of that number."""
-    found = connection.execute("SELECT * FROM query WHERE id = ?", (number,)).fetchone()
-    if found is None:
-        raise ServiceError("no_query", f"there is no query {number}")
-    return query_from(found)
-
-
-def replayed(found: sqlite3.Row | None, row: int) -> Query | None:
-    """What a key was answered before; a `ServiceError` where that was about another row."""
-    if found is None:
-        return None
-    if found["asked_row"] != row:
-        raise ServiceError("key_reused", "the idempotency key was used for another row")
-    return query_from(found)
-
-
-def query_from(found: sqlite3.Row) -> Query:
-    """Make a `Query` of a row of the database."""
-    return Query(
-        id=found["id"],
-        row=found["row"],
-        state=found["state"],
-        answer=found["answer"],
-        outcome=found["outcome"],
-        revision=found["revision"],
-        reason=found["reason"],
-        asked=found["asked"],
-        settled=found["settled"],
-        told=bool(found["told"]),
-    )

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from botorch_private.curator.service.limits import TOO_LARGE
-from botorch_private.curator.service.query import ServiceError, StorageError
+from botorch_private.curator.service.question import ServiceError, StorageError
 
 _log = logging.getLogger("botorch_private.curator.service")
 STATUS = {

@@ -52,11 +52,11 @@ class Folder:
         """Open the database.
 
         Raises:
-            ValueError: If this is no curator's folder, or a damaged one.
+            ValueError: If this is not a curator's folder, or it is damaged.
         """
         if not self.database.is_file() or not self.release.is_file():
             raise ValueError(
-                f"folder must be one that 'botorch-private curator init' made, but {self.path} is none"
+                f"folder must be one that 'botorch-private curator init' made, but {self.path} is not"
             )
         try:
             return Store(self.database)

@@ -16,7 +16,7 @@ from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
-from botorch_private.curator.service.schema import SCHEMA, Facts, write_facts
+from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
 
 
@@ -73,7 +73,7 @@ def make_folder(
         plausible=plausible,
     )
     mechanism = curator.outcome_mechanism
-    facts = Facts(
+    facts = FolderFacts(
         n=n,
         projection_dim=curator.release.candidates.shape[1],
         identity=curator.release.identity,
@@ -116,19 +116,15 @@ def check_settings(
     identifiers: Sequence[str] | None,
     objective: str,
     known: bool,
-    time_limit: float,
-    plausible: tuple[float, float] | None,
+    time_limit: float = 3600.0,
+    outcome_name: str = "outcome",
+    outcome_unit: str = "",
+    plausible: tuple[float, float] | None = None,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
 
-    Args:
-        path: Folder to make.
-        n: Number of records.
-        identifiers: As in `make_folder`.
-        objective: As in `make_folder`.
-        known: Whether the curator knows the outcomes.
-        time_limit: As in `make_folder`.
-        plausible: As in `make_folder`.
+    Args are as in `make_folder`, but for ``n``, the number of records, and ``known``, whether the
+    curator knows the outcomes.
 
     Raises:
         OSError: If there is something at ``path``, or its parent is missing or cannot be written.
@@ -169,11 +165,11 @@ def _write_records(path: Path, curator: Curator) -> None:
         os.fsync(file.fileno())
 
 
-def _write_database(path: Path, facts: Facts, curator: Curator, names: Sequence[str]) -> None:
+def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str]) -> None:
     order = curator.permutation.tolist()
     noise: Sequence[int | None] = [None] * facts.n
-    if curator.noise_steps is not None:
-        noise = curator.noise_steps[curator.permutation].tolist()
+    if curator.grid_noise is not None:
+        noise = curator.grid_noise[curator.permutation].tolist()
     outcomes: Sequence[float | None] = [None] * facts.n
     if curator.outcomes is not None:
         outcomes = curator.outcomes[curator.permutation].tolist()

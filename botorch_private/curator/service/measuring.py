@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from botorch_private.curator.service.query import Query, ServiceError, StorageError
+from botorch_private.curator.service.question import Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
@@ -50,7 +50,7 @@ class Program:
         self._replies: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def start(self) -> None:
-        """Start the process, or refuse a function that is none.
+        """Start the process, or refuse what is not a function.
 
         Raises:
             MeasuringError: If there is no such function.
@@ -197,7 +197,7 @@ class Measuring:
             self._keep(lambda: self._store.measure(query.id, outcome, None))
         return True
 
-    def _keep(self, store: Callable[[], Future[Query]]) -> None:
+    def _keep(self, store: Callable[[], Future[Question]]) -> None:
         """Store what came of a measurement, however long the disk refuses: it may have taken weeks."""
         pause = _FIRST_PAUSE
         while True:

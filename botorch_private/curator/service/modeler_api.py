@@ -20,13 +20,11 @@ from botorch_private.curator.service.forms import (
     QueryBody,
     ReleaseBody,
 )
-from botorch_private.curator.service.query import MEASURED, OPEN, PENDING, WITHDRAWN, ServiceError
-from botorch_private.curator.service.query import Query as Question
+from botorch_private.curator.service.question import OPEN, Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
 LONGEST_WAIT = 30.0
 _KEY = r"^[\x21-\x7e]{8,128}$"
-_STATES = {PENDING: OPEN, MEASURED: (MEASURED,), WITHDRAWN: (WITHDRAWN,)}
 router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)
 
 
@@ -120,7 +118,7 @@ async def read(
 ) -> JSONResponse:
     """A query. With ``wait`` the answer comes when it is not pending any more, or after so long."""
     query = store.query(number)
-    if wait and query.public_state == PENDING:
+    if wait and query.public_state == State.PENDING:
         await request.app.state.waiting.wait(number, wait, lambda: store.query(number))
         query = store.query(number)
     return JSONResponse(await _shown(store, query))
@@ -135,14 +133,14 @@ async def queries(
     limit: Limit = 1000,
 ) -> JSONResponse:
     """Queries in the order in which they were asked; the next page is ``after`` the last ``id``."""
-    states = () if state is None else _STATES[state]
+    states = OPEN if state == State.PENDING else () if state is None else (state,)
     found = store.queries(states=states, after=after, limit=limit)
     return JSONResponse({"queries": [await _shown(store, each) for each in found]})
 
 
 async def _shown(store: Store, query: Question) -> dict[str, Any]:
     """A query as a modeler sees it. A noised answer is marked as read before it is sent."""
-    while store.facts.outcome_range is not None and query.state == MEASURED and not query.told:
+    while store.facts.outcome_range is not None and query.state == State.MEASURED and not query.told:
         try:
             await asyncio.wrap_future(store.tell(query.id, query.revision))
             break

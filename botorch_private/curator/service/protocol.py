@@ -25,7 +25,7 @@ _OTHER_DESCRIPTORS = 100  # the database, files that are sent, the objective's p
 _FEWEST = 16
 
 
-class Doors:
+class ConnectionLimit:
     """Counts connections, in all and by address.
 
     Args:
@@ -60,7 +60,7 @@ class Doors:
 class _Guarded(asyncio.Protocol):
     """A connection that must be let in, and whose requests must be whole in time."""
 
-    doors: Doors
+    limit: ConnectionLimit
     seconds: float
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
@@ -72,7 +72,7 @@ class _Guarded(asyncio.Protocol):
         super().connection_made(transport)
         peer = transport.get_extra_info("peername")
         address = group_of(peer[0] if isinstance(peer, tuple) else "")
-        if not self.doors.enter(address):
+        if not self.limit.enter(address):
             transport.abort()
             return
         self._address = address
@@ -81,7 +81,7 @@ class _Guarded(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._address is not None:
-            self.doors.leave(self._address)
+            self.limit.leave(self._address)
             self._address = None
         if self._timer is not None:
             self._timer.cancel()
@@ -163,7 +163,7 @@ def guarded_protocol(
     seconds: float = REQUEST_SECONDS,
     base: type[_Guarded] | None = None,
 ) -> type[asyncio.Protocol]:
-    """Make the protocol of one server, with doors of its own.
+    """Make the protocol of one server, with a `ConnectionLimit` of its own.
 
     Args:
         connections: In all; fewer where the process may not open so many descriptors.
@@ -174,13 +174,15 @@ def guarded_protocol(
     Raises:
         ValueError: If a number is below 1.
     """
-    Doors(connections, connections_of_address)  # refuses what was asked for, not what is left of it
+    ConnectionLimit(
+        connections, connections_of_address
+    )  # refuses what was asked for, not what is left of it
     room = _descriptors()
     if room is not None:
         connections = min(connections, max(room - _OTHER_DESCRIPTORS, _FEWEST))
     base = base or _protocol
-    doors = Doors(connections, connections_of_address)
-    return type(base.__name__, (base,), {"doors": doors, "seconds": seconds})
+    limit = ConnectionLimit(connections, connections_of_address)
+    return type(base.__name__, (base,), {"limit": limit, "seconds": seconds})
 
 
 def _descriptors() -> int | None:

@@ -16,7 +16,7 @@ CREATE TABLE record (
     record INTEGER NOT NULL UNIQUE,     -- its record, in the order of the table
     identifier TEXT NOT NULL,           -- what staff call it
     outcome REAL,                       -- where outcomes are known already
-    noise INTEGER                       -- of its answer, in steps of the grid; NULL: none
+    noise INTEGER                       -- of its answer, in grid steps; NULL: no noise
 );
 CREATE TABLE query (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,7 +61,7 @@ CREATE TABLE event (                    -- what happened, never changed
 
 
 @dataclass(frozen=True)
-class Facts:
+class FolderFacts:
     """What was settled when the folder was made.
 
     Args:
@@ -96,7 +96,7 @@ class Facts:
     guarantee_words: str
 
 
-def write_facts(connection: sqlite3.Connection, facts: Facts) -> None:
+def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
     values = {**asdict(facts), "schema_version": SCHEMA_VERSION}
     connection.executemany(
@@ -104,16 +104,16 @@ def write_facts(connection: sqlite3.Connection, facts: Facts) -> None:
     )
 
 
-def read_facts(connection: sqlite3.Connection) -> Facts:
+def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     """Read the facts of a database, or refuse it.
 
     Raises:
-        ValueError: If it is of another version, or no database of a curator.
+        ValueError: If it is of another version, or not a curator's database.
     """
     try:
         found = connection.execute("SELECT name, value FROM fact").fetchall()
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"it is no curator's database, or damaged: {error}") from error
+        raise ValueError(f"it is not a curator's database, or damaged: {error}") from error
     values: dict[str, Any] = {row["name"]: json.loads(row["value"]) for row in found}
     version = values.pop("schema_version", None)
     if version != SCHEMA_VERSION:
@@ -124,4 +124,4 @@ def read_facts(connection: sqlite3.Connection) -> Facts:
     for name in ("plausible", "outcome_range"):
         if values[name] is not None:
             values[name] = tuple(values[name])
-    return Facts(**values)
+    return FolderFacts(**values)

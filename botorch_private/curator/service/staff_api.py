@@ -20,8 +20,7 @@ from botorch_private.curator.service.forms import (
     StaffQueryBody,
     WithdrawalBody,
 )
-from botorch_private.curator.service.query import Query as Question
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/v1/staff", tags=["staff"], responses=ERRORS)

@@ -8,12 +8,13 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from botorch_private.curator.service.clock import Clock
-from botorch_private.curator.service.query import ServiceError
-from botorch_private.curator.service.writer import Writer
+from botorch_private.curator.service.question import ServiceError
+from botorch_private.curator.service.writer import Writer, step
 
+T = TypeVar("T")
 ROLES = ("modeler", "staff")
 _BYTES = 32  # 256 bits
 _PREFIX = "bop_"  # so that scanners for leaked secrets can know it
@@ -51,51 +52,55 @@ class Tokens:
     def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
         self._read, self._writer, self._clock = read, writer, clock
 
-    def make(self, role: str, name: str, expires: str | None = None) -> Future[str]:
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have a step run; see `step`."""
+        return self._writer.submit(operation)
+
+    @step
+    def make(
+        self, connection: sqlite3.Connection, role: str, name: str, expires: str | None = None
+    ) -> str:
         """Make a token of 256 random bits; its text is known from this future alone.
 
         Args:
+            connection: Inside a transaction.
             role: "modeler" or "staff".
             name: Whose it is.
             expires: UTC, ISO 8601; None: never.
+
+        Raises:
+            ValueError: If ``role`` is another one.
         """
         if role not in ROLES:
             raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
         text = _PREFIX + secrets.token_urlsafe(_BYTES)
+        now = self._clock()
+        cursor = connection.execute(
+            "INSERT INTO token (hash, role, name, made, expires) VALUES (?, ?, ?, ?, ?)",
+            (_hash(text), role, name, now, expires),
+        )
+        connection.execute(
+            "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'token', ?)",
+            (now, cursor.lastrowid, f"{role}: {name}"),
+        )
+        return text
 
-        def operation(connection: sqlite3.Connection) -> str:
-            now = self._clock()
-            cursor = connection.execute(
-                "INSERT INTO token (hash, role, name, made, expires) VALUES (?, ?, ?, ?, ?)",
-                (_hash(text), role, name, now, expires),
-            )
-            connection.execute(
-                "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'token', ?)",
-                (now, cursor.lastrowid, f"{role}: {name}"),
-            )
-            return text
-
-        return self._writer.submit(operation)
-
-    def revoke(self, number: int) -> Future[None]:
+    @step
+    def revoke(self, connection: sqlite3.Connection, number: int) -> None:
         """Make a token worthless.
 
-        Raises (through the future):
+        Raises:
             ServiceError: ``no_token``.
         """
-
-        def operation(connection: sqlite3.Connection) -> None:
-            now = self._clock()
-            cursor = connection.execute(
-                "UPDATE token SET revoked = coalesce(revoked, ?) WHERE id = ?", (now, number)
-            )
-            if not cursor.rowcount:
-                raise ServiceError("no_token", f"there is no token {number}")
-            connection.execute(
-                "INSERT INTO event (time, token, kind) VALUES (?, ?, 'revoked')", (now, number)
-            )
-
-        return self._writer.submit(operation)
+        now = self._clock()
+        cursor = connection.execute(
+            "UPDATE token SET revoked = coalesce(revoked, ?) WHERE id = ?", (now, number)
+        )
+        if not cursor.rowcount:
+            raise ServiceError("no_token", f"there is no token {number}")
+        connection.execute(
+            "INSERT INTO event (time, token, kind) VALUES (?, ?, 'revoked')", (now, number)
+        )
 
     def all(self) -> list[Token]:
         """All tokens that were ever made, without what they open."""

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 
-from botorch_private.curator.service.query import PENDING, Query
+from botorch_private.curator.service.question import Question, State
 
 
 class Waiting:
@@ -17,17 +17,17 @@ class Waiting:
         self._waiting: dict[int, set[asyncio.Future[None]]] = defaultdict(set)
         self._closed = False
 
-    def changed(self, query: Query) -> None:
+    def changed(self, query: Question) -> None:
         """Tell of a change, from any thread.
 
         An answer that came early would tell a modeler that a program has begun or failed.
         """
-        if query.public_state == PENDING:
+        if query.public_state == State.PENDING:
             return
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake, query.id)
 
-    async def wait(self, number: int, seconds: float, look: Callable[[], Query]) -> None:
+    async def wait(self, number: int, seconds: float, look: Callable[[], Question]) -> None:
         """Return when the query is settled, the time is over, or the server stops.
 
         Args:
@@ -41,7 +41,7 @@ class Waiting:
         future = self._loop.create_future()
         self._waiting[number].add(future)
         try:
-            if look().public_state != PENDING:
+            if look().public_state != State.PENDING:
                 return
             await asyncio.wait([future], timeout=seconds)
         finally:

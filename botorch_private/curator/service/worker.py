@@ -19,7 +19,7 @@ def load(name: str) -> Callable[[Any], Any]:
     """Find a function by ``module:function``, also in the working folder.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there is no such function.
     """
     module_name, _, function_name = name.partition(":")
     if "" not in sys.path:

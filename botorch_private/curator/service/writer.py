@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import queue
 import sqlite3
@@ -10,11 +11,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Submitted = tuple[Callable[[sqlite3.Connection], Any], Future]
 _TOGETHER = 256
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON")
@@ -25,7 +27,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open the database: WAL, every commit on the disk before it is told.
 
     Raises:
-        ValueError: If it is none, or cannot be written.
+        ValueError: If it is not a database, or cannot be written.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
     connection.row_factory = sqlite3.Row
@@ -36,8 +38,23 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("ROLLBACK")
     except sqlite3.Error as error:
         connection.close()
-        raise ValueError(f"it is no curator's database, or cannot be written: {error}") from error
+        raise ValueError(f"it is not a curator's database, or cannot be written: {error}") from error
     return connection
+
+
+def step(
+    method: Callable[Concatenate[Any, sqlite3.Connection, P], T],
+) -> Callable[Concatenate[Any, P], Future[T]]:
+    """Have a method run inside a transaction, by its object's ``submit``.
+
+    It is called without the connection, and returns a future of what it returns.
+    """
+
+    @functools.wraps(method)
+    def submitted(self: Any, *arguments: P.args, **options: P.kwargs) -> Future[T]:
+        return self.submit(lambda connection: method(self, connection, *arguments, **options))
+
+    return submitted
 
 
 class Writer:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from helpers.staff_browser import console_folder
+from helpers.staff_browser import console_folder, logged_in
 from starlette.testclient import TestClient
 
 from botorch_private import Curator, NoisyProjection, OutcomeMechanism, PublicScaling
@@ -12,9 +12,6 @@ from botorch_private.curator.service.app import create_app
 from botorch_private.curator.service.make_folder import make_folder
 
 N = 20
-SCALING = PublicScaling([0.0, 0.0], [1.0, 1.0])
-RECORDS = torch.rand(N, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-OUTCOMES = torch.linspace(0.0, 9.5, N, dtype=torch.float64)
 
 
 def never_called(record):
@@ -24,8 +21,13 @@ def never_called(record):
 def new_curator(*, known=False, noised=False, **options):
     if noised:
         options["outcome_mechanism"] = OutcomeMechanism(5.0, 0.0, (0.0, 10.0))
-    objective = OUTCOMES if known else never_called
-    return Curator(RECORDS, SCALING, NoisyProjection(3.0), objective, **options)
+    return Curator(
+        torch.rand(N, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64),
+        PublicScaling([0.0, 0.0], [1.0, 1.0]),
+        NoisyProjection(3.0),
+        torch.linspace(0.0, 9.5, N, dtype=torch.float64) if known else never_called,
+        **options,
+    )
 
 
 @dataclass
@@ -44,10 +46,15 @@ class Service:
             "/v1/queries", json={"row": row}, headers={**self.modeler, "Idempotency-Key": key, **headers}
         )
 
+    def get(self, path, **headers):
+        return self.client.get(path, headers={**self.modeler, **headers})
+
+    def put(self, number, ending, **body):
+        path = f"/v1/staff/queries/{number}/{ending}"
+        return self.client.put(path, json=body, headers=self.staff)
+
     def measure(self, number, value, **more):
-        return self.client.put(
-            f"/v1/staff/queries/{number}/measurement", json={"value": value, **more}, headers=self.staff
-        )
+        return self.put(number, "measurement", value=value, **more)
 
 
 @pytest.fixture
@@ -80,3 +87,16 @@ def serve(tmp_path):
 def service(serve, tmp_path):
     """A service whose records are measured by people at the console."""
     return serve(folder=console_folder(tmp_path / "folder"))
+
+
+@pytest.fixture
+def store(serve):
+    """The database of a service."""
+    return serve().store
+
+
+@pytest.fixture
+def browser(service):
+    """Somebody at the console, where question 1 waits."""
+    service.ask(0)
+    return logged_in(service)

@@ -1,6 +1,7 @@
 """`curator init` and `curator retry`: what ends them, and what they say then."""
 
 from concurrent.futures import Future
+from contextlib import closing
 
 import pytest
 from helpers.staff_browser import console_folder
@@ -8,7 +9,7 @@ from helpers.staff_browser import console_folder
 from botorch_private import PrivacyGuarantee
 from botorch_private.cli.main import main
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.store import Store
 
 
@@ -49,25 +50,16 @@ def test_init_refuses_what_the_budget_of_the_ledger_does_not_allow(place, capsys
     assert ledger.entries == ()
 
 
-def test_init_refuses_a_delta_of_noise_that_was_not_asked_for(place, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        init("--yes", "--outcome-delta", "1e-5")
-    assert stopped.value.code == 1
-    assert "--outcome-delta needs --outcome-epsilon and --outcome-range" in capsys.readouterr().err
-    assert not (place / "clinic").exists()
-
-
 def test_retry_counts_what_is_tried_again_and_says_when_nothing_can_be_stored(
     place, capsys, monkeypatch
 ):
     folder = console_folder(place / "clinic", objective="lab:measure")
-    store = folder.open()
-    token = store.tokens.make("modeler", "m").result()
-    for row in range(3):
-        number = store.ask(f"key-{row:08d}", row, store.tokens.find(token).id).result().query.id
-        assert store.begin().result().id == number
-        store.fail(number, "broken").result()
-    store.close()
+    with closing(folder.open()) as store:
+        store.tokens.make("modeler", "m").result()
+        for row in range(3):
+            number = store.ask(f"key-{row:08d}", row, 1).result().query.id
+            assert store.begin().result().id == number
+            store.fail(number, "broken").result()
     refused = Future()
     refused.set_exception(StorageError("nothing was stored"))
     with monkeypatch.context() as patch:

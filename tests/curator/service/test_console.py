@@ -46,9 +46,7 @@ def test_the_queue_shows_identifiers_oldest_first_and_never_features(service):
     assert "0." not in page.text
 
 
-def test_a_value_is_shown_again_before_it_is_stored(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_value_is_shown_again_before_it_is_stored(service, browser):
     page = browser.send("/console/questions/1/check", value=" 3.50 ")
     assert page.url == "/console/questions/1/confirm"
     assert f"Record {identifier(service, 1)} Length of stay 3.5 days" in page.text
@@ -82,9 +80,7 @@ def test_the_next_field_is_ready_after_a_value(service):
         ('"><script>alert(1)</script>', "the number alone"),
     ],
 )
-def test_what_is_no_number_is_refused_with_a_remedy_and_kept(service, typed, remedy):
-    service.ask(0)
-    browser = logged_in(service)
+def test_what_is_no_number_is_refused_with_a_remedy_and_kept(service, browser, typed, remedy):
     for send in ("check", "measurement"):
         browser.open("/console")
         fields = {**browser.page.forms["/console/questions/1/check"], "value": typed, "looked": "yes"}
@@ -100,9 +96,7 @@ def test_what_is_no_number_is_refused_with_a_remedy_and_kept(service, typed, rem
     assert service.store.query(1).state == "pending"
 
 
-def test_an_implausible_value_needs_a_second_look(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_an_implausible_value_needs_a_second_look(service, browser):
     page = browser.send("/console/questions/1/check", value="350")
     assert "outside the plausible range, 0 to 120 days" in page.text
     page = browser.send("/console/questions/1/measurement")
@@ -123,9 +117,7 @@ def test_without_a_plausible_range_or_a_unit_nothing_is_said_of_them(serve, tmp_
     assert "Score Is" not in browser.open("/console/measured/1").text
 
 
-def test_sending_a_value_twice_or_going_back_stores_it_once(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_sending_a_value_twice_or_going_back_stores_it_once(service, browser):
     queue = browser.page
     confirm = browser.send("/console/questions/1/check", value="3")
     for _ in range(2):  # the Back button, and the form again
@@ -166,9 +158,7 @@ def test_a_value_for_a_question_that_somebody_else_refused_meanwhile(service):
     assert service.store.query(1).state == "withdrawn"
 
 
-def test_a_refusal_needs_a_reason_and_gives_the_measurement_back(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_refusal_needs_a_reason_and_gives_the_measurement_back(service, browser):
     browser.open("/console/questions/1/refusal")
     for reason, remedy in ((" \n", "Say why"), ("x" * 501, "at most 500 characters")):
         page = browser.send("/console/questions/1/refusal", reason=reason)
@@ -185,9 +175,7 @@ def test_a_refusal_needs_a_reason_and_gives_the_measurement_back(service):
     assert "settled already" in browser.open("/console/questions/1/refusal").text
 
 
-def test_a_measured_question_cannot_be_refused(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_measured_question_cannot_be_refused(service, browser):
     browser.open("/console/questions/1/refusal")
     logged_in(service).enter(1, "3")
     assert "settled already" in browser.send("/console/questions/1/refusal", reason="why").text
@@ -195,9 +183,7 @@ def test_a_measured_question_cannot_be_refused(service):
 
 
 @pytest.mark.parametrize("action", ["measurement", "refusal"])
-def test_a_full_disk_loses_nothing_that_was_typed(service, monkeypatch, action):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_full_disk_loses_nothing_that_was_typed(service, browser, monkeypatch, action):
     browser.send("/console/questions/1/check", value="3.25")
     if action == "refusal":
         browser.open("/console/questions/1/refusal")

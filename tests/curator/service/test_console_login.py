@@ -34,7 +34,7 @@ def test_a_modelers_token_is_refused_with_a_reason(service):
 def test_a_wrong_token_is_refused_and_not_repeated(service, token):
     page = StaffBrowser(service).log_in(token)
     assert page.status == 401
-    assert "no token that is valid now" in page.text
+    assert "not a token that is valid now" in page.text
     assert not token or token not in page.html.replace("bop_ on", "")
 
 
@@ -91,9 +91,7 @@ def test_a_cookie_does_not_open_the_api_nor_a_token_the_console(service):
     assert (answer.status_code, answer.headers["location"]) == (303, "/console/login")
 
 
-def test_a_revoked_token_ends_the_session_at_once(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_revoked_token_ends_the_session_at_once(service, browser):
     browser.open("/console")
     staff = next(token for token in service.store.tokens.all() if token.role == "staff")
     service.store.tokens.revoke(staff.id).result()
@@ -138,14 +136,12 @@ def test_sessions_and_drafts_do_not_pile_up(service):
     session = sessions.find(texts[-1])
     for i in range(500):
         session.keep("value", i, Draft("1"))
-    assert session.draft("value", 0) is None
+    assert len(session._drafts) == 20
     assert session.draft("value", 499) == Draft("1")
 
 
 @pytest.mark.parametrize("csrf", ["", "wrong", "\N{SNOWMAN}", None, "another's"])
-def test_a_form_without_the_sessions_own_mark_does_nothing(service, csrf):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_form_without_the_sessions_own_mark_does_nothing(service, browser, csrf):
     fields = {**browser.page.forms["/console/logout"], "value": "3", "reason": "why", "looked": "yes"}
     if csrf is None:
         del fields["csrf"]
@@ -172,9 +168,7 @@ def test_a_form_without_the_sessions_own_mark_does_nothing(service, csrf):
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_a_form_from_another_origin_does_nothing(service, headers):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_form_from_another_origin_does_nothing(service, browser, headers):
     fields = {**browser.page.forms["/console/logout"], "value": "3"}
     answer = browser.client.post("/console/questions/1/measurement", data=fields, headers=headers)
     assert answer.status_code == 403
@@ -185,9 +179,7 @@ def test_a_form_from_another_origin_does_nothing(service, headers):
     assert "set-cookie" not in login.headers
 
 
-def test_a_form_from_its_own_origin_is_taken(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_a_form_from_its_own_origin_is_taken(service, browser):
     fields = {**browser.page.forms["/console/logout"], "value": "3"}
     headers = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
     browser.client.post("/console/questions/1/measurement", data=fields, headers=headers)
@@ -209,9 +201,7 @@ def test_every_answer_has_strict_headers(service):
         assert headers["referrer-policy"] == "same-origin"
 
 
-def test_pages_load_nothing_from_elsewhere_and_have_no_scripts(service):
-    service.ask(0)
-    browser = logged_in(service)
+def test_pages_load_nothing_from_elsewhere_and_have_no_scripts(service, browser):
     browser.enter(1, "3")
     for path in ("", "/measured", "/measured/1", "/progress", "/login"):
         page = browser.open(f"/console{path}")
@@ -239,17 +229,3 @@ def test_what_is_not_there_has_a_page(service):
     assert service.client.delete("/console/login").status_code == 405
     schema = service.client.get("/v1/openapi.json").json()
     assert not any("console" in path for path in schema["paths"])
-
-
-def test_bodies_that_are_no_forms_are_refused(service):
-    browser = logged_in(service)
-    for content, kind, status in (
-        (b"x" * 20_000, "application/x-www-form-urlencoded", 413),
-        (b"--x\r\nbroken", "multipart/form-data; boundary=x", 400),
-        (b"csrf=" + b"&a=1" * 50, "application/x-www-form-urlencoded", 400),
-        (b'{"csrf": 1}', "application/json", 400),
-    ):
-        answer = browser.client.post(
-            "/console/questions/1/check", content=content, headers={"Content-Type": kind}
-        )
-        assert answer.status_code == status

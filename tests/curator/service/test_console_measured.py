@@ -10,6 +10,13 @@ def correct(browser, number, value, reason, **more):
     return browser.send(f"/console/measured/{number}/correction", **more)
 
 
+@pytest.fixture
+def measured(browser):
+    """Somebody at the console, where question 1 was measured: 35."""
+    browser.enter(1, "35")
+    return browser
+
+
 def test_nothing_measured_yet(service):
     browser = logged_in(service)
     assert "Nothing is measured yet" in browser.open("/console/measured").text
@@ -30,20 +37,17 @@ def test_measured_values_are_listed_the_latest_first(service):
     assert "6.5 days" in page.text
 
 
-def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service):
-    service.ask(0)
-    browser = logged_in(service)
-    browser.enter(1, "35")
-    browser.open("/console/measured/1")
-    page = browser.send("/console/measured/1/check", value="3.5", reason="point <b>forgotten</b>")
+def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service, measured):
+    measured.open("/console/measured/1")
+    page = measured.send("/console/measured/1/check", value="3.5", reason="point <b>forgotten</b>")
     assert "Instead of 35 days Because point <b>forgotten</b>" in page.text
     assert service.store.query(1).outcome == 35.0
-    page = browser.send("/console/measured/1/correction")
+    page = measured.send("/console/measured/1/correction")
     assert "is 3.5 days" in page.text
     assert "test: value corrected; it was 35 days. point <b>forgotten</b>" in page.text
     assert "<b>" not in page.html
     assert service.store.query(1).outcome == 3.5
-    assert "corrected" in browser.open("/console/measured").text
+    assert "corrected" in measured.open("/console/measured").text
 
 
 @pytest.mark.parametrize(
@@ -55,38 +59,29 @@ def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service
         ("", "", "Type a number."),
     ],
 )
-def test_a_correction_that_cannot_be_read_is_refused_and_kept(service, value, reason, remedy):
-    service.ask(0)
-    browser = logged_in(service)
-    browser.enter(1, "35")
-    browser.open("/console/measured/1")
-    page = browser.send("/console/measured/1/check", value=value, reason=reason)
+def test_a_correction_that_cannot_be_read_is_refused_and_kept(service, measured, value, reason, remedy):
+    measured.open("/console/measured/1")
+    page = measured.send("/console/measured/1/check", value=value, reason=reason)
     assert page.url == "/console/measured/1"
     assert remedy in page.text
     assert (page.fields["value"]["value"], page.fields["reason"]["value"]) == (value, reason)
-    assert browser.open("/console/measured/1/confirm").url == "/console/measured/1"
+    assert measured.open("/console/measured/1/confirm").url == "/console/measured/1"
     assert service.store.query(1).revision == 0
 
 
-def test_an_implausible_correction_needs_a_second_look(service):
-    service.ask(0)
-    browser = logged_in(service)
-    browser.enter(1, "35")
-    assert correct(browser, 1, "350", "typo").status == 422
+def test_an_implausible_correction_needs_a_second_look(service, measured):
+    assert correct(measured, 1, "350", "typo").status == 422
     assert service.store.query(1).outcome == 35.0
-    browser.send("/console/measured/1/correction", looked="yes")
+    measured.send("/console/measured/1/correction", looked="yes")
     assert service.store.query(1).outcome == 350.0
 
 
-def test_a_correction_sent_twice_is_one(service):
-    service.ask(0)
-    browser = logged_in(service)
-    browser.enter(1, "35")
-    browser.open("/console/measured/1")
-    confirm = browser.send("/console/measured/1/check", value="3.5", reason="typo")
+def test_a_correction_sent_twice_is_one(service, measured):
+    measured.open("/console/measured/1")
+    confirm = measured.send("/console/measured/1/check", value="3.5", reason="typo")
     for _ in range(2):
-        browser.page = confirm
-        assert "is 3.5 days" in browser.send("/console/measured/1/correction").text
+        measured.page = confirm
+        assert "is 3.5 days" in measured.send("/console/measured/1/correction").text
     assert service.store.query(1).revision == 1
 
 

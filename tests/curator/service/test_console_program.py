@@ -2,13 +2,20 @@
 
 from html import escape
 
+import pytest
 from helpers.staff_browser import console_folder, logged_in
 
 
-def test_what_a_program_could_not_measure_is_tried_again_or_entered(serve, tmp_path):
+@pytest.fixture
+def service(serve, tmp_path):
+    """A service of three questions that a program measures."""
     service = serve(folder=console_folder(tmp_path / "program", objective="module:function"))
     for row in range(3):
         service.ask(row)
+    return service
+
+
+def test_what_a_program_could_not_measure_is_tried_again_or_entered(service):
     for reason in ("<script>alert(1)</script>", "out of memory"):
         service.store.fail(service.store.begin().result().id, reason).result()
     service.store.begin().result()
@@ -30,10 +37,7 @@ def test_what_a_program_could_not_measure_is_tried_again_or_entered(serve, tmp_p
     assert "settled already" in browser.send("/console/questions/2/retry").text
 
 
-def test_what_a_program_could_not_measure_comes_first(serve, tmp_path):
-    service = serve(folder=console_folder(tmp_path / "program", objective="module:function"))
-    for row in range(3):
-        service.ask(row)
+def test_what_a_program_could_not_measure_comes_first(service):
     for _ in range(2):
         latest = service.store.begin().result().id
     service.store.fail(latest, "out of memory").result()

@@ -8,15 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
 import pytest
-import torch
 from helpers import launcher
-
-from botorch_private import Curator, NoisyProjection, PublicScaling
-from botorch_private.curator.service.make_folder import make_folder
+from helpers.staff_browser import console_folder
 
 KILLS = 200
 MODELERS, STAFF = 3, 2
@@ -133,18 +131,11 @@ class StaffParty(Party):
 
 def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
     seed = random.Random(0)
-    curator = Curator(
-        torch.rand(N, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64),
-        PublicScaling([0.0, 0.0], [1.0, 1.0]),
-        NoisyProjection(3.0),
-        lambda record: 0.0,
-        max_queries=BUDGET,
-    )
-    folder = make_folder(tmp_path / "curator", curator)
-    store = folder.open()
-    tokens = [store.tokens.make("modeler", "m").result() for _ in range(MODELERS)]
-    staff = [store.tokens.make("staff", "s").result() for _ in range(STAFF)]
-    store.close()
+    names = [f"record {i + 1}" for i in range(N)]
+    folder = console_folder(tmp_path / "curator", identifiers=names, max_queries=BUDGET, plausible=None)
+    with closing(folder.open()) as store:
+        tokens = [store.tokens.make("modeler", "m").result() for _ in range(MODELERS)]
+        staff = [store.tokens.make("staff", "s").result() for _ in range(STAFF)]
 
     port, stop = free_port(), threading.Event()
     address = f"http://127.0.0.1:{port}"
@@ -190,14 +181,11 @@ def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
     assert [party.problems for party in parties] == [[]] * len(parties)
     assert all(modeler.finished for modeler in modelers)
     assert all(modeler.asked for modeler in modelers)
-    store = folder.open()
-    try:
+    with closing(folder.open()) as store:
         stored = {query.id: query for query in store.queries(limit=10**6)}
         identifiers = {row: store.identifier(row) for row in range(N)}
         events = [event["query"] for event in store.events() if event["kind"] == "measured"]
         assert store._all("PRAGMA integrity_check")[0][0] == "ok"
-    finally:
-        store.close()
     # Every acknowledged question and value is there, once, and is what an undisturbed run gives.
     for modeler in modelers:
         for row, number in modeler.asked.items():

@@ -1,5 +1,6 @@
 """`curator init` and `report` on a table with a number, a yes/no and a category, end to end."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -70,11 +71,8 @@ def test_init_states_the_price_of_a_step_and_releases_the_encoded_table(place, c
     with_ledger = Ledger(path="clinic/ledger.json").total
     assert with_ledger.epsilon == pytest.approx(3, rel=1e-3)
     assert 0 <= Modeler(release).ask() < 12
-    store = Folder(place / "clinic").open()
-    try:
+    with closing(Folder(place / "clinic").open()) as store:
         assert store.facts.n == 12
-    finally:
-        store.close()
 
 
 @pytest.mark.parametrize(

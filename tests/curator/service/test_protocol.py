@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from botorch_private.curator.service import protocol, server
-from botorch_private.curator.service.protocol import Doors, SlowProtocol, guarded_protocol
+from botorch_private.curator.service.protocol import ConnectionLimit, SlowProtocol, guarded_protocol
 
 BASES = {"httptools": None, "h11": SlowProtocol}
 PLAIN = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -181,16 +181,16 @@ def test_an_address_gets_so_many_connections_and_their_places_return():
             time.sleep(0.3)
 
 
-def test_doors_count_in_all_and_by_address():
-    doors = Doors(3, 2)
-    assert [doors.enter("a") for _ in range(3)] == [True, True, False]
-    assert [doors.enter("b") for _ in range(2)] == [True, False]
-    doors.leave("a")
-    assert doors.enter("b")
-    assert not doors.enter("c")
+def test_connections_are_counted_in_all_and_by_address():
+    limit = ConnectionLimit(3, 2)
+    assert [limit.enter("a") for _ in range(3)] == [True, True, False]
+    assert [limit.enter("b") for _ in range(2)] == [True, False]
+    limit.leave("a")
+    assert limit.enter("b")
+    assert not limit.enter("c")
     for each in ("a", "b", "b"):
-        doors.leave(each)
-    assert not doors._inside
+        limit.leave(each)
+    assert not limit._inside
     for wrong in ((0, 1), (1, 0)):
         with pytest.raises(ValueError, match="must be at least 1, got 0"):
             guarded_protocol(*wrong)
@@ -210,7 +210,7 @@ def test_descriptors_are_asked_for_and_connections_leave_some(monkeypatch, soft,
     limits = [soft, hard]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
     monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: limits.__setitem__(slice(2), wanted))
-    assert guarded_protocol().doors.most == most
+    assert guarded_protocol().limit.most == most
     assert limits == [asked, hard]
 
 
@@ -229,8 +229,8 @@ def test_the_server_uses_it(serve, monkeypatch):
     with pytest.raises(SeenError) as error:
         server.serve(service.folder.path, port=0, connections=7, connections_of_address=3)
     (settings,) = error.value.args
-    doors = settings["http"].doors
-    assert (doors.most, doors.most_of_address) == (7, 3)
+    limit = settings["http"].limit
+    assert (limit.most, limit.most_of_address) == (7, 3)
     assert settings["http"].seconds == 10.0
     assert settings["h11_max_incomplete_event_size"] == 16 * 1024
     assert settings["ws"] == "none"

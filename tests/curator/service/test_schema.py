@@ -4,6 +4,7 @@ import logging
 
 import pytest
 import schemathesis
+from helpers.operations import OPERATIONS
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -23,21 +24,6 @@ CHECKS = [
     ignored_auth,
 ]
 MARKER = "41.73190526"
-
-
-OPERATIONS = [
-    ("GET", "/v1/release"),
-    ("GET", "/v1/release/file"),
-    ("GET", "/v1/guarantee"),
-    ("GET", "/v1/queries"),
-    ("POST", "/v1/queries"),
-    ("GET", "/v1/queries/{number}"),
-    ("GET", "/v1/staff/queries"),
-    ("PUT", "/v1/staff/queries/{number}/measurement"),
-    ("PUT", "/v1/staff/queries/{number}/correction"),
-    ("PUT", "/v1/staff/queries/{number}/withdrawal"),
-    ("POST", "/v1/staff/queries/{number}/retry"),
-]
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)

@@ -9,9 +9,8 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import Future
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing, contextmanager, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -23,14 +22,15 @@ from helpers.patience import wait_until
 
 from botorch_private import Curator, Ledger, NoisyProjection, PublicScaling, Release
 from botorch_private._base.loopback import is_loopback
+from botorch_private.cli.curator.token import expiry
 from botorch_private.cli.main import main
-from botorch_private.curator.service.expiry import expiry
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
-from botorch_private.curator.service.query import StorageError
+from botorch_private.curator.service.question import StorageError
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli.main", "curator"]
+INIT = ["init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3"]
 N = 12
 RANGES = "[features.age]\nlower = 18\nupper = 100\n\n[features.pressure]\nlower = 60\nupper = 200\n"
 ROWS = [(f"P-{i:03d}", 20 + 5 * i, 70 + 9 * i, 0.25 * i) for i in range(N)]
@@ -82,9 +82,8 @@ def curator(*arguments, cwd):
 @contextmanager
 def served(folder, *arguments, cwd, verify=True):
     """A server process, and clients for its two roles."""
-    store = Folder(folder).open()
-    tokens = {role: store.tokens.make(role, role).result() for role in ("modeler", "staff")}
-    store.close()
+    with closing(Folder(folder).open()) as store:
+        tokens = {role: store.tokens.make(role, role).result() for role in ("modeler", "staff")}
     process = subprocess.Popen(
         [*COMMAND, "serve", str(folder), "--port", "0", *map(str, arguments)],
         cwd=cwd,
@@ -98,11 +97,8 @@ def served(folder, *arguments, cwd, verify=True):
         assert address, process.stderr.read()
         for token in tokens.values():
             headers = {"Authorization": f"Bearer {token}"}
-            clients.append(
-                httpx2.Client(
-                    base_url=address, headers=headers, verify=verify, trust_env=False, timeout=30
-                )
-            )
+            options = {"headers": headers, "verify": verify, "trust_env": False, "timeout": 30}
+            clients.append(httpx2.Client(base_url=address, **options))
         yield process, address, *clients
     finally:
         for client in clients:
@@ -116,7 +112,7 @@ def served(folder, *arguments, cwd, verify=True):
 @pytest.fixture
 def place(tmp_path):
     """A working folder with a table, ranges and objectives."""
-    lines = ["id,age,pressure,cost", *(",".join(map(str, row)) for row in ROWS)]
+    lines = ["id,age,pressure,cost,same", *(",".join(map(str, [*row, "x"])) for row in ROWS)]
     (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "ranges.toml").write_text(RANGES)
     (tmp_path / "lab.py").write_text(OBJECTIVES)
@@ -124,8 +120,7 @@ def place(tmp_path):
 
 
 def initialize(place, *more, name="clinic"):
-    arguments = ["init", "table.csv", name, "--ranges", "ranges.toml", "--epsilon", "3", "--yes", *more]
-    done = curator(*arguments, cwd=place)
+    done = curator(*(name if each == "clinic" else each for each in INIT), "--yes", *more, cwd=place)
     assert done.returncode == 0, done.stderr
     return place / name
 
@@ -138,23 +133,21 @@ def ask(modeler, row):
     return response.json()
 
 
-def settled(modeler, number, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        query = modeler.get(f"/v1/queries/{number}", params={"wait": 5}).json()
-        if query["state"] != "pending":
-            return query
-    raise AssertionError(f"query {number} is still pending")
+def settled(modeler, number):
+    path = f"/v1/queries/{number}"
+    wait_until(lambda: modeler.get(path).json()["state"] != "pending", seconds=60)
+    return modeler.get(path).json()
 
 
-def failed(staff, seconds=60):
+def failed(staff):
     """The one question, once its measurement has failed."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def only():
         (query,) = staff.get("/v1/staff/queries").json()["queries"]
-        if query["state"] == "failed":
-            return query
-    raise AssertionError("nothing failed")
+        return query
+
+    wait_until(lambda: only()["state"] == "failed", seconds=60)
+    return only()
 
 
 # --- init ---
@@ -170,19 +163,15 @@ def test_init_shows_the_guarantee_and_makes_a_closed_folder(place):
     }
     release = Release.load(folder / "release.safetensors")
     assert release.guarantee.holds
-    store = Folder(folder).open()
-    try:
+    with closing(Folder(folder).open()) as store:
         names = [store.identifier(row) for row in range(N)]
         assert sorted(names) == [row[0] for row in ROWS]
         assert [int(name[2:]) for name in names] == [store.record(row) for row in range(N)]
         assert store.facts.max_queries == 5
-    finally:
-        store.close()
 
 
 def test_init_asks_before_it_spends_privacy(place):
-    arguments = ["init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3"]
-    done = curator(*arguments, cwd=place)
+    done = curator(*INIT, cwd=place)
     assert done.returncode == 1
     assert "HOLDS" in done.stdout
     assert "nobody is there to be asked: say --yes if you agree" in done.stderr
@@ -204,11 +193,11 @@ def test_init_promises_release_and_answers_together(place):
         (["--epsilon", "0"], "epsilon must be a finite number > 0, got 0"),
         (["--ranges", "no.toml"], "there is no file no.toml"),
         (["--id", "name"], "must have one column 'name'"),
-        (["--budget", "13"], "--budget must be at most the 12 records, got 13"),
-        (["--budget", "0"], "--budget must be at least 1, got 0"),
-        (["--objective", "nothing"], "--objective must be person, column:NAME or module:function"),
+        (["--budget", "13"], "budget must be at least 1 and at most the 12 records, got 13"),
+        (["--budget", "0"], "budget must be at least 1 and at most the 12 records, got 0"),
+        (["--objective", "nothing"], "objective must be person, column:NAME or module:function"),
         (["--objective", "lab:absent"], "lab has no absent"),
-        (["--objective", "column:age"], "--objective must be a column that is not released, but"),
+        (["--objective", "column:age"], "objective must be a column that is not released, but"),
         (["--id", "age"], "declares 'age' as a feature: delete [features.age] there"),
         (["--objective", "lab:not_callable"], "lab has no not_callable"),
         (["--objective", "nolab:f"], "No module named 'nolab'"),
@@ -220,24 +209,24 @@ def test_init_promises_release_and_answers_together(place):
         ),
         (["--plausible", "5", "1"], "plausible must be a smallest and a larger value"),
         (["--time-limit", "0", "--objective", "lab:total"], "time_limit must be a finite number > 0"),
-        (["--shared-outcomes"], "--shared-outcomes needs --outcome-epsilon and --budget"),
+        (["--shared-outcomes"], "shared_outcomes needs noise on the answers and a budget"),
         (["--projection-dim", "1"], "delta must be > 0 for projection_dim=1 < d=2"),
+        (["--id", "same"], "identifiers must be different, but at least two records share one"),
+        (["--outcome-delta", "1e-5"], "--outcome-delta needs --outcome-epsilon and --outcome-range"),
     ],
 )
-def test_unusable_options_are_refused_and_nothing_is_made(place, change, message):
-    arguments = ["init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3", "--yes"]
-    done = curator(*arguments, *change, cwd=place)
+def test_unusable_options_are_refused_and_nothing_is_made_or_spent(place, change, message):
+    done = curator(*INIT, "--yes", "--ledger", "table.ledger.json", *change, cwd=place)
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(place.glob("*clinic*"))
+    assert not (place / "table.ledger.json").exists()
 
 
 def test_a_folder_is_not_made_twice(place):
     initialize(place)
-    again = curator(
-        "init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3", "--yes", cwd=place
-    )
+    again = curator(*INIT, "--yes", cwd=place)
     assert again.returncode == 1
     assert "there is something at clinic already" in again.stderr
 
@@ -251,27 +240,11 @@ def test_shared_outcomes_add_up_over_the_budget(place):
     assert "the outcomes of all records may differ" in status
 
 
-@pytest.mark.parametrize("change", [["--plausible", "5", "1"], ["--id", "same"], ["--time-limit", "0"]])
-def test_a_folder_that_cannot_be_made_costs_nothing(place, change):
-    table = place / "table.csv"
-    lines = table.read_text().splitlines()
-    table.write_text("\n".join([lines[0] + ",same", *(line + ",x" for line in lines[1:])]) + "\n")
-    arguments = ["init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3", "--yes"]
-    done = curator(*arguments, "--ledger", "table.ledger.json", *change, cwd=place)
-    assert done.returncode == 1
-    assert not (place / "table.ledger.json").exists()
-
-
 def test_init_asks_with_all_that_was_spent(place):
     initialize(place, "--ledger", "table.ledger.json", name="one")
-    arguments = ["init", "table.csv", "two", "--ranges", "ranges.toml", "--epsilon", "3"]
-    done = curator(*arguments, "--ledger", "table.ledger.json", cwd=place)
+    done = curator(*INIT, "--ledger", "table.ledger.json", cwd=place)
     assert "were released before: all together, epsilon at one unit is 6 then" in done.stdout
-
-
-def test_a_shared_ledger_sees_both_folders(place):
-    for name in ("one", "two"):
-        initialize(place, "--ledger", "table.ledger.json", name=name)
+    initialize(place, "--ledger", "table.ledger.json", name="two")
     assert Ledger(path=place / "table.ledger.json").total.epsilon == pytest.approx(6.0)
     assert Ledger(path=place / "two" / "ledger.json").total.epsilon == pytest.approx(6.0)
 
@@ -330,11 +303,8 @@ def test_plain_text_where_others_can_listen_is_refused(place, host):
 
 
 def test_plain_text_is_possible_for_who_says_so(place):
-    with served(initialize(place), "--host", "0.0.0.0", "--insecure-http", cwd=place) as (
-        _,
-        address,
-        *_,
-    ):
+    arguments = ("--host", "0.0.0.0", "--insecure-http")
+    with served(initialize(place), *arguments, cwd=place) as (_, address, _, _):
         assert address.startswith("http://0.0.0.0:")
 
 
@@ -448,11 +418,8 @@ def test_a_server_that_is_told_to_stop_lets_waiting_requests_go_and_ends_its_pro
         assert (seen.status_code, seen.json()["state"]) == (200, "pending")
         assert process.wait(timeout=30) == 0
         assert "Traceback" not in process.stderr.read()
-    store = Folder(folder).open()
-    try:
+    with closing(Folder(folder).open()) as store:
         assert store.query(number).state == "failed"  # not left as if somebody still measured it
-    finally:
-        store.close()
 
 
 class Flaky:
@@ -506,12 +473,9 @@ def test_what_takes_too_long_fails_and_what_was_interrupted_too(place):
         ask(modeler, 3)
         query = failed(staff)
         assert query["reason"] == "the objective took more than 0.5 s"
-    store = Folder(folder).open()
-    try:
+    with closing(Folder(folder).open()) as store:
         store.retry(1, None).result()
         store.begin().result()  # as if the server had been killed now
-    finally:
-        store.close()
     with served(folder, cwd=place) as (_, _, _, staff):
         (query,) = staff.get("/v1/staff/queries").json()["queries"]
         assert query["state"] == "failed"
@@ -571,18 +535,8 @@ def test_a_curator_that_answered_already_makes_no_folder(tmp_path):
 
 def test_tokens_are_made_listed_and_revoked(place):
     folder = initialize(place)
-    made = curator(
-        "token",
-        "new",
-        folder,
-        "--role",
-        "modeler",
-        "--name",
-        "B. Optimizer",
-        "--expires",
-        "90d",
-        cwd=place,
-    )
+    new = ("token", "new", folder, "--role", "modeler")
+    made = curator(*new, "--name", "B. Optimizer", "--expires", "90d", cwd=place)
     assert re.fullmatch(r"bop_[\w-]{43}\n", made.stdout)
     assert "It is shown once" in made.stderr
     listed = curator("token", "list", folder, cwd=place).stdout
@@ -592,7 +546,7 @@ def test_tokens_are_made_listed_and_revoked(place):
     assert "revoked" in curator("token", "list", folder, cwd=place).stdout
     assert curator("token", "revoke", folder, "7", cwd=place).returncode == 1
     for bad in ("yesterday", "2020-01-01", "0d", "-3d"):
-        done = curator("token", "new", folder, "--role", "staff", f"--expires={bad}", cwd=place)
+        done = curator(*new, f"--expires={bad}", cwd=place)
         assert done.returncode == 1
         assert "argument --expires: must be" in done.stderr
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.sessions import Draft, Session
 from botorch_private.curator.service.console.values import read_value
-from botorch_private.curator.service.query import Query, ServiceError
+from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.staff_api import refuse_implausible
 from botorch_private.curator.service.store import Store
 
@@ -37,7 +37,7 @@ def is_confirmed(store: Store, value: float, form: Mapping[str, str]) -> bool:
 def confirm_page(
     request: Request,
     session: Session,
-    query: Query,
+    query: Question,
     draft: Draft,
     *,
     corrects: bool = False,
@@ -64,7 +64,6 @@ def confirm_page(
         session,
         status=503 if failure else 422 if missed else 200,
         query=query,
-        identifier=store.identifier(query.row),
         value=value,
         reason=draft.reason,
         corrects=corrects,

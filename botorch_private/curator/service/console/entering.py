@@ -9,13 +9,13 @@ from starlette.responses import Response
 
 from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
 from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
+from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
 from botorch_private.curator.service.console.sessions import Draft, Session
-from botorch_private.curator.service.console.settled import settled_page
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.query import OPEN, Query, ServiceError, StorageError
+from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
@@ -24,18 +24,25 @@ router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, includ
 @router.get("/{number}")
 async def question(number: Number, request: Request, session: SessionOf) -> Response:
     """One question, with what was typed for it before."""
-    query = request.app.state.store.query(number)
+    store: Store = request.app.state.store
+    query, draft = store.query(number), session.draft("value", number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, session.draft("value", number))
-    draft = session.draft("value", number)
-    problem = "" if draft is None else problem_of(read_value, draft.value)
-    return _question_page(request, session, query, problem)
+        return _settled_page(request, session, query, draft)
+    return page(
+        request,
+        "question.html",
+        session,
+        query=query,
+        draft=draft,
+        problem="" if draft is None else problem_of(read_value, draft.value),
+        enters=may_enter(store, query),
+    )
 
 
 @router.post("/{number}/check")
 async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Keep a typed value, and have it confirmed if it is one."""
-    request.app.state.store.query(number)  # refuses a question that is none
+    request.app.state.store.query(number)  # refuses what is not a question
     text = form.get("value", "")
     session.keep("value", number, Draft(text))
     ending = "" if problem_of(read_value, text) else "/confirm"
@@ -48,7 +55,7 @@ async def confirm(number: Number, request: Request, session: SessionOf) -> Respo
     query = request.app.state.store.query(number)
     draft = session.draft("value", number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, draft)
+        return _settled_page(request, session, query, draft)
     if draft is None or problem_of(read_value, draft.value):
         return go_to(f"/console/questions/{number}")
     return confirm_page(request, session, query, draft)
@@ -73,7 +80,7 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
     except ServiceError as error:
         if error.code not in ("measured", "withdrawn"):
             raise
-        return settled_page(request, session, store.query(number), draft)
+        return _settled_page(request, session, store.query(number), draft)
     session.drop("value", number)
     return go_to(f"/console?done={number}")
 
@@ -83,7 +90,7 @@ async def refusal(number: Number, request: Request, session: SessionOf) -> Respo
     """The form for a reason why a record will not be measured."""
     query = request.app.state.store.query(number)
     if query.state not in OPEN:
-        return settled_page(request, session, query, None)
+        return _settled_page(request, session, query, None)
     draft = session.draft("refusal", number)
     problem = "" if draft is None else problem_of(read_reason, draft.reason)
     return _refusal_page(request, session, query, problem)
@@ -106,7 +113,7 @@ async def refuse(number: Number, request: Request, session: SessionOf, form: For
     except ServiceError as error:
         if error.code != "measured":
             raise
-        return settled_page(request, session, store.query(number), None)
+        return _settled_page(request, session, store.query(number), None)
     session.drop("refusal", number)
     return go_to(f"/console?done={number}")
 
@@ -122,26 +129,27 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
         if error.code != "not_failed":
             raise
         if query.state not in OPEN:
-            return settled_page(request, session, query, None)
+            return _settled_page(request, session, query, None)
     return go_to(f"/console?done={number}")
 
 
-def _question_page(request: Request, session: Session, query: Query, problem: str) -> Response:
-    store: Store = request.app.state.store
+def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
+    """Say what is stored already, by a second click or somebody else, and what became of a value."""
+    typed = None if draft is None or problem_of(read_value, draft.value) else read_value(draft.value)
+    conflict = typed is not None and typed != query.outcome
     return page(
         request,
-        "question.html",
+        "settled.html",
         session,
+        status=409 if conflict else 200,
         query=query,
-        identifier=store.identifier(query.row),
-        draft=session.draft("value", query.id),
-        problem=problem,
-        enters=may_enter(store, query),
+        typed=typed if conflict else None,
+        last=history(request.app.state.store, query)[-1],
     )
 
 
 def _refusal_page(
-    request: Request, session: Session, query: Query, problem: str, failure: str = ""
+    request: Request, session: Session, query: Question, problem: str, failure: str = ""
 ) -> Response:
     draft = session.draft("refusal", query.id)
     return page(
@@ -150,7 +158,6 @@ def _refusal_page(
         session,
         status=503 if failure else 200,
         query=query,
-        identifier=request.app.state.store.identifier(query.row),
         reason="" if draft is None else draft.reason,
         problem=problem,
         failure=failure,

@@ -13,10 +13,10 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from botorch_private.curator.service.console.pages import ConsoleError, go_to, message_page
+from botorch_private.curator.service.console.pages import ConsoleError, go_to, message_page, sentence
 from botorch_private.curator.service.console.sessions import Session, Sessions
 from botorch_private.curator.service.errors import STATUS, public_message
-from botorch_private.curator.service.query import ServiceError, StorageError
+from botorch_private.curator.service.question import ServiceError, StorageError
 
 COOKIE = "console_session"
 _MOST_FIELDS = 10
@@ -61,7 +61,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """The fields of a form that was not sent from another origin.
 
     Raises:
-        ConsoleError: If it was, or is no form.
+        ConsoleError: If it was, or is not a form.
     """
     if not _is_own(request.headers.get("origin"), request.headers.get("host")):
         raise _FOREIGN
@@ -116,28 +116,24 @@ class ConsoleRoute(APIRoute):
                 was_in = COOKIE in request.cookies or request.method == "POST"
                 return go_to(f"/console/login{'?ended=1' if was_in else ''}")
             except ConsoleError as error:
-                return message_page(request, found_session(request), error)
+                problem = error
             except StorageError as error:
                 problem = ConsoleError(503, "Nothing was stored", storage_words(error))
-                return message_page(request, found_session(request), problem)
             except ServiceError as error:
-                text = f"{error.message[:1].upper()}{error.message[1:]}."
-                problem = ConsoleError(STATUS[error.code], "This cannot be done", text)
-                return message_page(request, found_session(request), problem)
+                words = sentence(error.message)
+                problem = ConsoleError(STATUS[error.code], "This cannot be done", words)
             except RequestValidationError:
-                return message_page(request, found_session(request), _NOTHING)
+                problem = _NOTHING
             except HTTPException as error:
                 if error.status_code != 404:
                     raise
-                return message_page(request, found_session(request), _NOTHING)
+                problem = _NOTHING
+            return message_page(request, found_session(request), problem)
 
         return answered
 
 
 def storage_words(error: StorageError) -> str:
     """What staff can do when the disk refuses."""
-    message = public_message(error)
-    return (
-        f"{message[:1].upper()}{message[1:]}. Have somebody make room on it or repair it, "
-        f"then send the form again."
-    )
+    remedy = "Have somebody make room on it or repair it, then send the form again."
+    return f"{sentence(public_message(error))} {remedy}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from botorch_private.curator.service.console.shown import number
-from botorch_private.curator.service.query import Query
+from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 
 _WORDS = {
@@ -37,7 +37,7 @@ class Happened(NamedTuple):
     reason: str
 
 
-def history(store: Store, query: Query) -> list[Happened]:
+def history(store: Store, query: Question) -> list[Happened]:
     """All that happened to a question, in order."""
     names = {token.id: token.name for token in store.tokens.all()}
     happened = []

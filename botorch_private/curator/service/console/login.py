@@ -17,13 +17,13 @@ from botorch_private.curator.service.console.guard import (
 )
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.errors import STATUS
-from botorch_private.curator.service.query import ServiceError
+from botorch_private.curator.service.question import ServiceError
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _ENDED = "You are not logged in any more. What was not stored before is not stored."
 _PROBLEMS = {
     "no_token": (
-        "This is no token that is valid now. Copy all of it, from bop_ on; or ask whoever keeps the "
+        "This is not a token that is valid now. Copy all of it, from bop_ on; or ask whoever keeps the "
         "server for another one."
     ),
     "wrong_role": (

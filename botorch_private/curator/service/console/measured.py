@@ -12,10 +12,10 @@ from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, 
 from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.queue import pages_of
-from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.sessions import Draft
 from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.query import MEASURED, WITHDRAWN, Query, ServiceError, StorageError
+from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
@@ -36,10 +36,10 @@ _TOLD = ConsoleError(
 async def measured(request: Request, session: SessionOf) -> Response:
     """Settled questions: values, and what will not be measured."""
     store: Store = request.app.state.store
-    found = store.queries(states=(MEASURED,))
+    found = store.queries(states=(State.MEASURED,))
     found.sort(key=lambda query: (query.settled or "", query.id), reverse=True)
     shown = pages_of(found, request.query_params.get("page", ""))
-    refused = store.queries(states=(WITHDRAWN,))[::-1]
+    refused = store.queries(states=(State.WITHDRAWN,))[::-1]
     return page(
         request,
         "measured.html",
@@ -53,8 +53,19 @@ async def measured(request: Request, session: SessionOf) -> Response:
 @router.get("/{number}")
 async def value(number: Number, request: Request, session: SessionOf, done: str = "") -> Response:
     """One value with its history, and the form that corrects it."""
-    query = _measured(request, number)
-    return _value_page(request, session, query, stored=bool(done))
+    store: Store = request.app.state.store
+    query, draft = _measured(request, number), session.draft("correction", number)
+    return page(
+        request,
+        "value.html",
+        session,
+        query=query,
+        draft=draft or Draft(),
+        problems=("", "") if draft is None else _problems(query, draft),
+        stored=bool(done),
+        history=history(store, query),
+        too_late=store.facts.outcome_range is not None and query.told,
+    )
 
 
 @router.post("/{number}/check")
@@ -111,34 +122,16 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
     return go_to(f"/console/measured/{number}?done=1")
 
 
-def _measured(request: Request, number: int) -> Query:
-    query: Query = request.app.state.store.query(number)
-    if query.state != MEASURED:
+def _measured(request: Request, number: int) -> Question:
+    query: Question = request.app.state.store.query(number)
+    if query.state != State.MEASURED:
         raise ConsoleError(409, f"Question {number} has no value", "There is nothing to correct.")
     return query
 
 
-def _problems(query: Query, draft: Draft) -> tuple[str, str]:
+def _problems(query: Question, draft: Draft) -> tuple[str, str]:
     """What is wrong with the value and with the reason of a correction."""
     wrong = problem_of(read_value, draft.value)
     if not wrong and read_value(draft.value) == query.outcome:
         wrong = "This is the value that is stored already."
     return wrong, problem_of(read_reason, draft.reason)
-
-
-def _value_page(request: Request, session: Session, query: Query, *, stored: bool) -> Response:
-    store: Store = request.app.state.store
-    draft = session.draft("correction", query.id)
-    problems = ("", "") if draft is None else _problems(query, draft)
-    return page(
-        request,
-        "value.html",
-        session,
-        query=query,
-        identifier=store.identifier(query.row),
-        draft=draft or Draft(),
-        problems=problems,
-        stored=stored,
-        history=history(store, query),
-        too_late=store.facts.outcome_range is not None and query.told,
-    )

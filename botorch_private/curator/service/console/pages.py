@@ -13,7 +13,8 @@ from starlette.responses import Response
 
 from botorch_private.curator.service.console import shown
 from botorch_private.curator.service.console.sessions import Session
-from botorch_private.curator.service.query import OPEN
+from botorch_private.curator.service.question import OPEN, Question
+from botorch_private.curator.service.store import Store
 
 _HERE = Path(__file__).parent
 HEADERS = {
@@ -57,7 +58,8 @@ def page(
     session: Session | None,
     *,
     status: int = 200,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    query: Question | None = None,
     **more: Any,
 ) -> Response:
     """Fill in a template.
@@ -68,12 +70,15 @@ def page(
         session: Of whoever reads it; None: nobody is logged in, so nothing of the folder is shown.
         status: Of the answer.
         headers: Beside the usual ones.
+        query: The question that the page is about; the template gets its record's identifier, too.
         **more: What else the template needs.
     """
-    store = request.app.state.store
-    known = {}
+    store: Store = request.app.state.store
+    known: dict[str, Any] = {}
+    if query is not None:
+        known = {"query": query, "identifier": store.identifier(query.row)}
     if session is not None:
-        known = {
+        known |= {
             "facts": store.facts,
             "unit": store.facts.outcome_unit,
             "now": store.clock(),
@@ -84,13 +89,19 @@ def page(
     return HTMLResponse(text, status, headers={**HEADERS, **(headers or {})})
 
 
-def message_page(request: Request, session: Session | None, error: ConsoleError) -> Response:
+def message_page(
+    request: Request,
+    session: Session | None,
+    error: ConsoleError,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """A page that says what went wrong."""
     return page(
         request,
         "message.html",
         session,
         status=error.status,
+        headers=headers,
         title=error.title,
         message=error.message,
     )
@@ -110,15 +121,13 @@ def refusal_page(
     request: Request, status: int, message: str, headers: Mapping[str, str] | None
 ) -> Response:
     """A page for what failed before or beside the console; it reads nothing of the folder."""
-    return page(
-        request,
-        "message.html",
-        None,
-        status=status,
-        headers=dict(headers or {}),
-        title=_TITLES.get(status, "This cannot be done"),
-        message=f"{message[:1].upper()}{message[1:]}.",
-    )
+    title = _TITLES.get(status, "This cannot be done")
+    return message_page(request, None, ConsoleError(status, title, sentence(message)), headers)
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence of its own."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def go_to(path: str) -> Response:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.plot import draw
-from botorch_private.curator.service.query import MEASURED, WITHDRAWN
+from botorch_private.curator.service.question import State
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
@@ -22,7 +22,7 @@ _MOST_SHOWN = 300
 async def progress(request: Request, session: SessionOf) -> Response:
     """Budget and plot, with the plot's numbers as a table."""
     store: Store = request.app.state.store
-    found = store.queries(states=(MEASURED,))  # in the order in which they were asked
+    found = store.queries(states=(State.MEASURED,))  # in the order in which they were asked
     values = [query.outcome for query in found if query.outcome is not None]
     best = list(accumulate(values, max))
     start = max(0, len(values) - _MOST_SHOWN)
@@ -39,7 +39,7 @@ async def progress(request: Request, session: SessionOf) -> Response:
         session,
         used=store.queries_used(),
         measured=len(values),
-        refused=len(store.queries(states=(WITHDRAWN,))),
+        refused=len(store.queries(states=(State.WITHDRAWN,))),
         best=best[-1] if best else None,
         best_of=store.identifier(found[values.index(best[-1])].row) if best else "",
         rows=rows,

@@ -10,16 +10,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.shown import with_unit
-from botorch_private.curator.service.query import (
-    FAILED,
-    MEASURED,
-    MEASURING,
-    OPEN,
-    PENDING,
-    WITHDRAWN,
-    Query,
-    ServiceError,
-)
+from botorch_private.curator.service.question import OPEN, Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
@@ -31,7 +22,8 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
     """Open questions; after ``done`` was settled, from where the next one is."""
     store: Store = request.app.state.store
     found = store.queries(states=OPEN)
-    found.sort(key=lambda query: query.state != FAILED)  # a program goes on with the others by itself
+    # A program goes on with the others by itself.
+    found.sort(key=lambda query: query.state != State.FAILED)
     settled = _settled(store, done)
     following = 0
     if settled is not None:
@@ -77,13 +69,13 @@ def pages_of(found: list[Any], wanted: str, length: int = PAGE_LENGTH) -> dict[s
     }
 
 
-def may_enter(store: Store, query: Query) -> bool:
+def may_enter(store: Store, query: Question) -> bool:
     """Whether a person enters this value: always, unless a program works on it or is about to."""
     by_program = ":" in store.facts.objective
-    return query.state == FAILED or (query.state == PENDING and not by_program)
+    return query.state == State.FAILED or (query.state == State.PENDING and not by_program)
 
 
-def _settled(store: Store, done: str) -> Query | None:
+def _settled(store: Store, done: str) -> Question | None:
     if not (done.isascii() and done.isdigit() and len(done) < 10):
         return None
     try:
@@ -92,14 +84,14 @@ def _settled(store: Store, done: str) -> Query | None:
         return None
 
 
-def _done(store: Store, query: Query) -> str:
+def _done(store: Store, query: Question) -> str:
     """What became of a question; read from the disk, so that it is true after a reload as well."""
     identifier = store.identifier(query.row)
-    if query.state == MEASURED:
+    if query.state == State.MEASURED:
         assert query.outcome is not None
         return f"Stored: {identifier} is {with_unit(query.outcome, store.facts.outcome_unit)}."
-    if query.state == WITHDRAWN:
+    if query.state == State.WITHDRAWN:
         return f"Stored: {identifier} will not be measured. Its measurement is free again."
-    if query.state in (PENDING, MEASURING):
+    if query.state in (State.PENDING, State.MEASURING):
         return f"The program tries {identifier} again."
     return f"{identifier} failed again."

@@ -1,0 +1,61 @@
+"""botorch-private curator export: queries and outcomes as CSV, for the curator's eyes only."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botorch_private._base.whole_file import write_whole
+from botorch_private.cli.common import refusals
+from botorch_private.cli.curator.folder import add_folder_command, opened
+
+if TYPE_CHECKING:
+    from botorch_private.curator.service.store import Store
+
+_COLUMNS = ("state", "outcome", "answer", "revision", "asked", "settled")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def add(verbs: Any) -> None:
+    """Add the command."""
+    export = add_folder_command(
+        verbs, "export", _export, "queries and outcomes with the identifiers of their records, as CSV"
+    )
+    export.add_argument(
+        "--output", type=Path, help="file to write, for your eyes only (default: print it)"
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    with opened(options) as store:
+        text = export_csv(store)
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    with refusals(options):
+        write_whole(options.output, text.encode())
+    print(f"Wrote {options.output}: identifiers and outcomes, for the curator's eyes only.")
+    return 0
+
+
+def export_csv(store: Store) -> str:
+    """Every query with its record's identifier, its outcome, and what the modeler was told.
+
+    Texts that a spreadsheet would take for a formula are preceded by an apostrophe.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("query", "row", "identifier", *_COLUMNS, "reason"))
+    for query in store.queries():
+        values = (getattr(query, name) for name in _COLUMNS)
+        identifier = _plain(store.identifier(query.row))
+        writer.writerow((query.id, query.row, identifier, *values, _plain(query.reason)))
+    return text.getvalue()
+
+
+def _plain(text: str | None) -> str | None:
+    return f"'{text}" if text and text.startswith(_FORMULA) else text

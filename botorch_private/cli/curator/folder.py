@@ -1,0 +1,33 @@
+"""The folder that most commands of the curator are about."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botorch_private.cli.common import add_command, refusals
+
+if TYPE_CHECKING:
+    from botorch_private.curator.service.store import Store
+
+
+def add_folder_command(
+    commands: Any, name: str, action: Any, text: str, description: str | None = None
+) -> argparse.ArgumentParser:
+    """Add a command whose first argument is the curator's folder; see `add_command`."""
+    parser = add_command(commands, name, action, text, description)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the curator's folder")
+    return parser
+
+
+@contextmanager
+def opened(options: argparse.Namespace) -> Iterator[Store]:
+    """The database of ``options.folder``; where it refuses something, the command fails."""
+    from botorch_private.curator.service.folder import Folder
+    from botorch_private.curator.service.question import ServiceError
+
+    with refusals(options, ServiceError), closing(Folder(options.folder).open()) as store:
+        yield store

@@ -1,0 +1,55 @@
+"""botorch-private curator serve: answer modelers and show staff what to measure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from botorch_private.cli.common import refusals
+from botorch_private.cli.curator.folder import add_folder_command
+
+
+def add(verbs: Any) -> None:
+    """Add the command."""
+    serve = add_folder_command(
+        verbs,
+        "serve",
+        _serve,
+        "answer modelers and show staff what to measure",
+        "Serve a folder until you stop it (Ctrl-C). It prints its address when it is ready. Staff "
+        "open /console there; modelers use it as 'botorch-private optimize ADDRESS'.",
+    )
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8400, help="port (default: 8400; 0: any)")
+    serve.add_argument("--tls-cert", type=Path, help="TLS certificate chain, PEM")
+    serve.add_argument("--tls-key", type=Path, help="its private key, PEM")
+    serve.add_argument(
+        "--insecure-http",
+        action="store_true",
+        help="listen without TLS where other machines can reach it, such as a proxy that ends TLS "
+        "(which must pass Host on unchanged)",
+    )
+    serve.add_argument("--rate", type=float, help="requests a second that one token may make")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from botorch_private.curator.service.app import DEFAULT_RATE
+    from botorch_private.curator.service.measuring import MeasuringError
+    from botorch_private.curator.service.server import serve
+
+    try:
+        with refusals(options, MeasuringError):
+            serve(
+                options.folder,
+                host=options.host,
+                port=options.port,
+                certificate=options.tls_cert,
+                key=options.tls_key,
+                insecure=options.insecure_http,
+                rate=DEFAULT_RATE if options.rate is None else options.rate,
+            )
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+    return 0

@@ -1,0 +1,30 @@
+"""botorch-private curator status: what is asked, measured and left."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from botorch_private.cli.curator.folder import add_folder_command, opened
+
+
+def add(verbs: Any) -> None:
+    """Add the command."""
+    add_folder_command(
+        verbs, "status", _status, "show what is asked, measured and left; nothing of any record"
+    )
+
+
+def _status(options: argparse.Namespace) -> int:
+    with opened(options) as store:
+        facts, left = store.facts, store.queries_left()
+        states = [query.state for query in store.queries()]
+        counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"
+        print(facts.guarantee_words)
+        print(f"\nReleased rows: {facts.n}, {facts.projection_dim} numbers each")
+        print(f"Measured by: {facts.objective}")
+        print(f"Queries: {counts}")
+        print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        for query in store.queries(states=("failed",)):
+            print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
+    return 0

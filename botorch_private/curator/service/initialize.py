@@ -1,0 +1,124 @@
+"""initialize: from a table and declared ranges to a curator's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.ranges import load_encoding
+from botorch_private.curator.features.tables import read_encoded, read_table, read_texts
+from botorch_private.curator.ledger import Ledger
+from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
+from botorch_private.curator.publish import planned_guarantee
+from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.make_folder import check_settings, make_folder
+from botorch_private.curator.service.worker import load
+from botorch_private.privacy.rounding import round_up
+from botorch_private.privacy.spending import total
+
+
+def initialize(
+    table: Path,
+    folder: Path,
+    *,
+    ranges: Path,
+    mechanism: Mechanism,
+    agree: Callable[[str], bool],
+    outcome_mechanism: OutcomeMechanism | None = None,
+    shared_outcomes: bool = False,
+    budget: int | None = None,
+    identifiers: str | None = None,
+    objective: str = "person",
+    ledger: Path | None = None,
+    **settings: Any,
+) -> Folder | None:
+    """Release a table once, and make the folder that a server needs.
+
+    Args:
+        table: The records, .csv or .parquet.
+        folder: Folder to make; there must be nothing yet.
+        ranges: Declared ranges of the features, TOML.
+        mechanism: How records are released.
+        agree: Is told what will be promised, and whether somebody may spend that privacy.
+        outcome_mechanism: How answers are noised; None: they are not.
+        shared_outcomes: Whether outcomes may depend on other records, so that answers add up.
+        budget: Largest number of different records that are measured; None: no limit.
+        identifiers: Column with what staff call the records; None: "record 1" and so on.
+        objective: "person", "column:NAME", or "module:function".
+        ledger: File of what was spent on this table before; None: a new one.
+        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
+
+    Returns:
+        The folder; None if nobody agreed, and nothing was released.
+
+    Raises:
+        OSError: If a file is missing, or there is something at the folder's place.
+        ValueError: If an argument or the table is unusable; nothing is released then.
+        BudgetError: If the ledger's budget does not allow for it; nothing is released then.
+    """
+    if folder.exists():
+        raise FileExistsError(f"there is something at {folder} already: name a new folder")
+    encoding = load_encoding(ranges)
+    measured_by, column = _objective(objective)
+    released = {feature.name for feature in encoding.features}
+    for argument, name in (("objective", column), ("identifiers", identifiers)):
+        if name in released:
+            raise ValueError(
+                f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
+                f"feature: delete [features.{name}] there"
+            )
+    records = read_encoded(table, encoding)
+    outcomes = None if column is None else read_table(table, [column])[:, 0]
+    names = None if identifiers is None else read_texts(table, identifiers)
+    n = len(records)
+    if budget is not None and not 1 <= budget <= n:
+        raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
+    if shared_outcomes and (outcome_mechanism is None or budget is None):
+        raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
+    settings = {"identifiers": names, "objective": measured_by, **settings}
+    check_settings(folder, n, known=outcomes is not None, **settings)
+    known = None if ledger is None else Ledger(path=ledger)
+    promises = [
+        planned_guarantee(n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
+    ]
+    if outcome_mechanism is not None:
+        promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
+    words = f"{n} records of {len(encoding.features)} features from {table}.\n\n{total(promises)}"
+    if known is not None and known.total is not None:
+        spent = total([known.total, *promises])
+        words += (
+            f"\n  By {ledger} these records were released before: all together, epsilon at one unit is "
+            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}."
+        )
+    if not agree(words):
+        return None
+    curator = Curator(
+        records,
+        encoding.scaling,
+        mechanism,
+        # Nobody measures in this process: the server asks a person, or its own worker.
+        outcomes if outcomes is not None else _nobody,
+        outcome_mechanism=outcome_mechanism,
+        shared_outcomes=shared_outcomes,
+        max_queries=budget,
+        ledger=known,
+    )
+    return make_folder(folder, curator, **settings)
+
+
+def _nobody(_: object) -> float:
+    raise RuntimeError("the server measures, not the command that made its folder")
+
+
+def _objective(text: str) -> tuple[str, str | None]:
+    """What measures, and the column of the table if it is one."""
+    kind, _, name = text.partition(":")
+    if text != "person" and not name:
+        raise ValueError(f"objective must be person, column:NAME or module:function, got {text!r}")
+    if kind == "column":
+        return kind, name
+    if name:
+        load(text)  # refuses what is not a function, before anything is spent
+    return text, None
