@@ -1,6 +1,7 @@
 # make demo       a hospital searches for its costliest stay, with and without privacy
 # make test       the whole test suite, with README, notebooks and a quick reproduction
 # make lowest     a part of the tests on the lowest versions that pyproject.toml promises (torch 2.4 brings 5 GB of CUDA)
+# make mutants    plants bugs into a copy of the package, one at a time, and sees whether the tests notice
 # make lint       formatter, linter, type checker, direction of imports
 # make docs       the site: guide and reference, in site/
 # make reproduce  the paper's tables and figures, and regret against epsilon (an hour and a half)
@@ -20,7 +21,7 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lowest lint docs reproduce bench notebooks chromium clean
+.PHONY: demo test lowest mutants lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
@@ -52,6 +53,10 @@ lowest: $(VENV)/lowest/.done
 	  tests/report --ignore tests/report/test_report_boundaries.py \
 	  tests/whole/test_compatibility.py tests/whole/test_host_contract.py \
 	  tests/house/test_lowest_versions.py README.md $(ARGS)
+
+# ARGS: rooms (curator/service) or parts of names; --list shows them.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -127,6 +127,10 @@ def test_a_budget_can_be_spent_to_the_last_bit_and_no_further():
         ledger.spend(claimed, start=0, stop=N)
     with pytest.raises(BudgetError, match=r"of that 6 is spent, and with this epsilon would be 9"):
         ledger.spend(claimed, start=0, stop=N)
+    a_bit_less = Ledger(budget(math.nextafter(6.0, 0.0)))
+    a_bit_less.spend(claimed, start=0, stop=N)
+    with pytest.raises(BudgetError, match=r"of that 3 is spent"):
+        a_bit_less.spend(claimed, start=0, stop=N)
 
 
 def test_the_delta_of_what_is_known_by_its_claim_alone_is_spent_in_any_case():
