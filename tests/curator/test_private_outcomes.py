@@ -380,6 +380,7 @@ def transcript(request):
     return request.param, curator.guarantee, scores
 
 
+@pytest.mark.slow
 def test_whole_transcripts_are_within_the_stated_epsilon_by_audit(transcript):
     kind, guarantee, scores = transcript
     rule = {} if kind == "laplace" else {"rule": gaussian_epsilon_from_rates}
@@ -389,6 +390,7 @@ def test_whole_transcripts_are_within_the_stated_epsilon_by_audit(transcript):
     assert bound > 0.5 * guarantee.at(1.0)
 
 
+@pytest.mark.slow
 def test_an_audit_of_transcripts_refutes_a_claim_that_forgets_the_answers(transcript):
     kind, guarantee, scores = transcript
     rule = {} if kind == "laplace" else {"rule": gaussian_epsilon_from_rates}
