@@ -7,10 +7,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import dp_accounting
 import pytest
 import torch
-from dp_accounting import pld
 from helpers.forks import in_forked_workers, needs_fork
 
 from botorch_private import (
@@ -57,23 +55,7 @@ def test_releases_of_the_same_records_compose():
     ledger = Ledger()
     for _ in range(10):
         ledger.spend(GAUSSIAN, start=0, stop=N)
-    accountant = pld.PLDAccountant()
-    sensitivity = 1 + GAUSSIAN.law.rounding
-    accountant.compose(dp_accounting.GaussianDpEvent(GAUSSIAN.law.scale / sensitivity), 10)
-    assert ledger.total.epsilon == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
     assert ledger.total == compose([GAUSSIAN] * 10, delta=1e-5)
-
-
-def test_a_mixture_is_what_dp_accounting_says():
-    ledger = Ledger()
-    ledger.spend(LAPLACE, start=0, stop=N)
-    ledger.spend(GAUSSIAN, start=0, stop=N)
-    pure = pld.common.DifferentialPrivacyParameters(1.0, 0.0)
-    scale = GAUSSIAN.law.scale / (1 + GAUSSIAN.law.rounding)
-    theirs = pld.privacy_loss_distribution.from_privacy_parameters(pure).compose(
-        pld.privacy_loss_distribution.from_gaussian_mechanism(scale)
-    )
-    assert ledger.total.epsilon == pytest.approx(theirs.get_epsilon_for_delta(1e-5), rel=1e-5)
 
 
 def test_records_that_joined_later_are_charged_for_what_came_after():

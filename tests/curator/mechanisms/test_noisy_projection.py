@@ -44,14 +44,6 @@ def test_releases_one_row_a_record_of_the_stated_width(mechanism):
     assert torch.isfinite(rows).all()
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
-def test_every_call_draws_fresh_noise_and_a_generator_repeats_it(mechanism):
-    scaled = ball(20, 4)
-    assert not torch.equal(mechanism.apply(scaled), mechanism.apply(scaled))
-    again = [mechanism.apply(scaled, generator=generator(1)) for _ in range(2)]
-    assert torch.equal(*again)
-
-
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_isometry_keeps_every_distance(d):
     frame = isometry(d, 7, SeededEntropy(generator()))
