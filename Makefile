@@ -22,8 +22,8 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Files keep together, which share servers and models, until a process has nothing left to do.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# A file stays in one process, with what its tests share; tests/conftest.py puts those with slow tests first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo check test lowest lint docs reproduce bench notebooks chromium clean
 

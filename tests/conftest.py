@@ -11,6 +11,12 @@ import pytest
 os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
+def pytest_collection_modifyitems(items):
+    """Put files with slow tests first, so that none is left to one process alone in the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def generator():
     """Return a seeded generator: for tests only, since a seed voids every guarantee."""
