@@ -131,6 +131,7 @@ class StaffParty(Party):
                 time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
     seed = random.Random(0)
     curator = Curator(
