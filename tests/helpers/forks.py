@@ -28,6 +28,8 @@ def in_forked_workers(work, workers=WORKERS):
     try:
         for worker in started:
             worker.start()
+        for _, sender in pipes:
+            sender.close()  # so that the end of a worker that fails is the end of its pipe
         found = []
         for (receiver, _), worker in zip(pipes, started, strict=True):
             assert receiver.poll(PATIENCE), f"worker {worker.pid} sent nothing"
