@@ -190,7 +190,7 @@ def test_rows_come_back_on_the_device_and_in_the_dtype_they_were_asked(device, d
     table = RECORDS.float().double()
     transform = private(table).to(device)
     answer = transform(table.to(device=device, dtype=dtype))
-    assert answer.device.type == device
+    assert (answer.device.type, answer.dtype) == (device, dtype)
     assert torch.equal(answer.cpu(), transform.released_rows.to(dtype))
 
 
