@@ -1,5 +1,7 @@
 # make demo       a hospital searches for its costliest stay, with and without privacy
-# make test       the whole test suite, with README, notebooks and a quick reproduction
+# make check      formatter, linter, types, direction of imports, and the tests that are not slow: 3 minutes on 2 cores
+# make test       the whole test suite, with README, notebooks and a quick reproduction: 12 minutes
+# make test ARGS=tests/curator/test_ledger.py    that path alone, or whatever else pytest takes
 # make lowest     a part of the tests on the lowest versions that pyproject.toml promises (torch 2.4 brings 5 GB of CUDA)
 # make mutants    plants bugs into a copy of the package, one at a time, and sees whether the tests notice
 # make lint       formatter, linter, type checker, direction of imports
@@ -21,16 +23,27 @@ export MKL_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lowest mutants lint docs reproduce bench notebooks chromium clean
+# A file stays in one process, with what its tests share; tests/conftest.py puts those with slow tests first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo check test lowest mutants lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo $(ARGS)
 
+check: lint
+	$(PYTEST) -m "not slow"
+
+ifdef ARGS
 test: $(VENV)/.dev chromium
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest $(ARGS)
+else
+test: $(VENV)/.dev chromium
+	$(PYTEST)
 	$(MAKE) --no-print-directory notebooks
 	rm -rf $(VENV)/reproduction
 	$(BIN)/botorch-private reproduce --quick --output $(VENV)/reproduction
+endif
 
 # The console is tested in a browser. Where there is none and none can be had, those tests are skipped.
 chromium:
@@ -42,7 +55,7 @@ chromium:
 	fi
 
 notebooks: $(VENV)/.dev
-	SMOKE_TEST=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
+	SMOKE_TEST=1 $(PYTEST) --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
 
 # What touches other libraries most. (torch 2.4 warns of `torch.load` in tests that save models.)
 lowest: $(VENV)/lowest/.done

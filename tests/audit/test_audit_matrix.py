@@ -20,6 +20,7 @@ BOTH = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("d", [2, 10])
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -35,6 +36,7 @@ def test_an_honest_mechanism_is_seldom_refuted(tables, noise, d, epsilon):
     assert np.median([result.lower_bound for result in results]) < epsilon
 
 
+@pytest.mark.slow
 @BOTH
 def test_an_honest_projection_is_seldom_refuted(tables, noise):
     """20 audits of 250 releases a side, each with a projection of its own."""

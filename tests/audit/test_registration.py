@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -36,11 +37,18 @@ def released(table, scaling, mechanism, seed=0):
     return published.release, scaling.inverse(scaling.transform(table))[published.permutation]
 
 
+@functools.cache
 def flats(mechanism, seed=0):
     data = property_prices()
     scaling = PublicScaling(data.lower, data.upper)
     table, sample = halves(data.records, seed)
     return (*released(table, scaling, mechanism, seed), sample, scaling)
+
+
+@functools.cache
+def attacked(mechanism, seed=0):
+    release, _, sample, scaling = flats(mechanism, seed)
+    return registration_attack(release, sample, scaling)
 
 
 def median_metres(found, truth):
@@ -60,9 +68,9 @@ def rms_units(found, truth, scaling):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_algorithm_1_gives_flats_away_to_who_knows_none(epsilon, columns, seed):
     """To tens of metres, on an island of 50 km."""
-    release, truth, sample, scaling = flats(SpectralProjection(epsilon, 1e-4, columns), seed)
-    found = registration_attack(release, sample, scaling)
-    assert median_metres(found, truth) < 100
+    mechanism = SpectralProjection(epsilon, 1e-4, columns)
+    release, truth, sample, _ = flats(mechanism, seed)
+    assert median_metres(attacked(mechanism, seed), truth) < 100
     assert median_metres(guess(release, sample), truth) > 6_000
 
 
@@ -74,6 +82,7 @@ def test_the_whole_table_as_sample_gives_every_record_exactly():
     assert float(((found.records - truth) * METRES).norm(dim=1).max()) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "features", [["age"], ["age", "meanbp", "hrt"], ["age", "meanbp", "hrt", "temp"]]
 )
@@ -103,16 +112,18 @@ def least_error(table, scaling, epsilon, seed=0):
     return float((best - records).square().sum(dim=1).mean().sqrt())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [16.4, 2.72, 1.0])
 @pytest.mark.parametrize("columns", [2, 5])
 def test_against_noise_the_attack_is_left_with_the_noise(epsilon, columns):
-    release, truth, sample, scaling = flats(NoisyProjection(epsilon, projection_dim=columns))
-    found = registration_attack(release, sample, scaling)
-    left = rms_units(found, truth, scaling)
+    mechanism = NoisyProjection(epsilon, projection_dim=columns)
+    release, truth, _, scaling = flats(mechanism)
+    left = rms_units(attacked(mechanism), truth, scaling)
     assert 0.95 * least_error(truth, scaling, epsilon) < left
     assert left < 1.1 * math.sqrt(2 * release.noise_variance)  # the map is not exact either
 
 
+@pytest.mark.slow
 def test_no_seed_gets_below_what_the_noise_allows():
     """Whose choices are lucky would show among many attackers."""
     release, truth, sample, scaling = flats(NoisyProjection(2.72, projection_dim=2), seed=3)
@@ -136,8 +147,7 @@ def test_no_seed_gets_below_what_the_noise_allows():
     ids=["algorithm 1", "epsilon 16.4", "epsilon 1"],
 )
 def test_the_attacker_can_tell_how_well_it_did(mechanism, width):
-    release, truth, sample, scaling = flats(mechanism)
-    found = registration_attack(release, sample, scaling)
+    found, (_, truth, *_) = attacked(mechanism), flats(mechanism)
     ratio = found.error / found.true_error(truth)
     assert 1 / width < float(ratio.min()) <= float(ratio.max()) < width
 

@@ -162,6 +162,7 @@ def square(number):
     return number**2
 
 
+@pytest.mark.slow
 def test_jobs_are_run_once_each(tmp_path, capsys, opened):
     store = opened(tmp_path / "runs.jsonl")
     jobs = [Job(("square", i % 30), square, (i % 30,)) for i in range(40)]
@@ -359,6 +360,7 @@ def in_the_tree(monkeypatch):
     monkeypatch.setattr(cli, "__file__", str(PAPER.parents[1] / "botorch_private" / "cli" / "main.py"))
 
 
+@pytest.mark.slow
 def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys, in_the_tree):
     output = tmp_path / "out"
     options = [
@@ -366,11 +368,11 @@ def test_reproduce_writes_everything_and_goes_on_where_it_was(tmp_path, capsys, 
         "branin",
         "--runs",
         "1",
-        "--quick",
         "--workers",
         "1",
         "--output",
         str(output),
+        "--quick",
     ]
     assert cli.main(["reproduce", *options]) == 0
     files = {path.name for path in (output / "results").iterdir()}
@@ -401,6 +403,7 @@ def begun(output, lines, **how):
     return process
 
 
+@pytest.mark.slow
 def test_an_interrupt_keeps_what_was_done(tmp_path):
     """Ctrl-C in the terminal: a signal to the whole group."""
     output = tmp_path / "out"
@@ -416,6 +419,7 @@ def test_an_interrupt_keeps_what_was_done(tmp_path):
     assert not list(output.glob("RESULTS*"))
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_parent_is_killed(tmp_path):
     process = begun(tmp_path / "out", 2, stderr=subprocess.DEVNULL)
     children = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]

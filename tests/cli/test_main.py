@@ -67,6 +67,7 @@ def test_missing_matplotlib_is_said_before_any_work():
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_demo_prints_guarantees_units_and_table_and_writes_the_plot(tmp_path, capsys):
     picture = tmp_path / "regret.png"
     arguments = ["demo", "--rounds", "2", "--seeds", "2", "--workers", "1", "--output", str(picture)]

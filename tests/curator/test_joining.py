@@ -230,6 +230,7 @@ def test_a_seeded_release_stays_void_when_it_grows():
     assert not curator.guarantee.holds
 
 
+@pytest.mark.slow
 def test_old_records_are_no_better_known_after_others_joined_and_new_ones_as_little():
     """Parallel composition, by audit: all that left about both groups, one record of either changed."""
     mechanism = NoisyProjection(2.0)

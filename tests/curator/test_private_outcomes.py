@@ -1,13 +1,12 @@
 """Noised answers: drawn once and kept, known to the model, and within the stated epsilon."""
 
-import os
-
 import dp_accounting
 import numpy as np
 import pytest
 import torch
 from dp_accounting import pld
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
+from helpers.forks import in_forked_workers, needs_fork
 
 from botorch_private import (
     BudgetError,
@@ -195,28 +194,21 @@ def test_the_limit_that_a_guarantee_rests_on_cannot_be_moved():
         curator.max_queries = 12
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@needs_fork
 def test_a_forked_copy_answers_nothing():
     curator = make_curator(privacy_budget=PrivacyGuarantee.budget(50.0))
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        refused = 0
+
+    def refused():
         for attempt in (
             lambda: curator.query(0),
             curator.rerelease,
             lambda: curator.add(RECORDS[:1], [1.0]),
         ):
-            try:
+            with pytest.raises(RuntimeError, match="in the process that made it"):
                 attempt()
-            except Exception as error:
-                refused += "in the process that made it" in str(error)
-        os.write(writing, str(refused).encode())
-        os._exit(0)
-    os.close(writing)
-    os.waitpid(child, 0)
-    assert os.read(reading, 10) == b"3"
-    os.close(reading)
+        return True
+
+    assert in_forked_workers(refused, workers=1) == [True]
     curator.query(0)
 
 
@@ -380,6 +372,7 @@ def transcript(request):
     return request.param, curator.guarantee, scores
 
 
+@pytest.mark.slow
 def test_whole_transcripts_are_within_the_stated_epsilon_by_audit(transcript):
     kind, guarantee, scores = transcript
     rule = {} if kind == "laplace" else {"rule": gaussian_epsilon_from_rates}
@@ -389,6 +382,7 @@ def test_whole_transcripts_are_within_the_stated_epsilon_by_audit(transcript):
     assert bound > 0.5 * guarantee.at(1.0)
 
 
+@pytest.mark.slow
 def test_an_audit_of_transcripts_refutes_a_claim_that_forgets_the_answers(transcript):
     kind, guarantee, scores = transcript
     rule = {} if kind == "laplace" else {"rule": gaussian_epsilon_from_rates}

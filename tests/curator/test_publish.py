@@ -127,20 +127,6 @@ def test_order_and_rows_are_fresh_with_every_release():
     assert not (of_records[0] == of_records[1]).all(dim=1).any()
 
 
-def test_a_seeded_release_is_reproducible_and_its_guarantee_void():
-    records = make_records(20)
-    first, second = (
-        publish(records, SCALING, NoisyProjection(1.0), generator=seeded(1)) for _ in range(2)
-    )
-    assert torch.equal(first.release.candidates, second.release.candidates)
-    assert torch.equal(first.permutation, second.permutation)
-    guarantee = first.release.guarantee
-    assert guarantee.holds is False
-    assert guarantee.seeded is True
-    assert any("seeded generator" in reason for reason in guarantee.reasons)
-    assert guarantee == planned_guarantee(20, SCALING, NoisyProjection(1.0), seeded=True)
-
-
 def test_a_learned_scaling_and_a_seed_are_both_named():
     with pytest.warns(PrivacyLeakWarning, match=r"learned from the records"):
         scaling = PublicScaling.from_data(make_records(20))
@@ -254,44 +240,6 @@ def test_a_mechanism_of_one_s_own_draws_once_a_release():
     published = publish(make_records(20), SCALING, mechanism)
     assert mechanism.draws == 1
     assert published.row_map is None
-
-
-@pytest.mark.parametrize(
-    ("records", "message"),
-    [
-        ([[0.1] * D], "^records must have at least 2 rows, got 1"),
-        (np.zeros((0, D)), "^records must have at least 1 rows, got 0"),
-        ([[0.1] * 2, [0.2] * 2], "^records must have 3 columns, got 2"),
-        ([[0.1] * D, [0.1, np.nan, 0.1]], "^records must be finite, got NaN in row 1, column 1"),
-    ],
-)
-def test_unusable_records_are_refused_before_any_draw(records, message):
-    mechanism = CountingMechanism()
-    with pytest.raises(ValueError, match=message):
-        publish(records, SCALING, mechanism)
-    assert mechanism.draws == 0
-
-
-@pytest.mark.parametrize(
-    ("scaling", "mechanism", "message"),
-    [
-        (None, NoPrivacy(), "^scaling must be a PublicScaling, got NoneType"),
-        (PublicScaling, NoPrivacy(), "^scaling must be a PublicScaling, got the class PublicScaling"),
-        (SCALING, NoPrivacy, "^mechanism must be a mechanism such as .* got the class NoPrivacy"),
-        (SCALING, 1.0, "^mechanism must be a mechanism such as .* got float"),
-        (SCALING, None, "^mechanism must be a mechanism such as .* got NoneType"),
-    ],
-)
-def test_wrong_parts_are_refused_by_type(scaling, mechanism, message):
-    with pytest.raises(TypeError, match=message):
-        publish(make_records(5), scaling, mechanism)
-
-
-def test_a_wrong_generator_is_refused_before_any_draw():
-    mechanism = CountingMechanism()
-    with pytest.raises(TypeError, match=r"^generator must be a torch.Generator or None, got int"):
-        publish(make_records(5), SCALING, mechanism, generator=7)
-    assert mechanism.draws == 0
 
 
 def test_rows_are_shuffled_before_the_mechanism_sees_them():

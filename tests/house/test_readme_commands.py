@@ -39,6 +39,7 @@ def place(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_four_commands_from_a_table_to_a_search(place):
     init, token, serve, optimize = commands()
     environment = {**os.environ, "PYTHONPATH": "", "MPLBACKEND": "agg"}

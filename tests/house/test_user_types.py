@@ -34,6 +34,7 @@ def test_the_script_uses_every_public_name():
     assert set(botorch_private.__all__) <= used
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHECKER.exists(), reason="needs basedpyright beside this Python")
 def test_users_in_strict_mode_meet_no_error_that_is_not_theirs(tmp_path):
     version = f"{sys.version_info.major}.{sys.version_info.minor}"

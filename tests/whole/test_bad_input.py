@@ -7,19 +7,16 @@ with a test file of their own (files of a release, histories, shapes of tables) 
 import os
 import tempfile
 
-import numpy as np
 import pytest
 import torch
 from botorch.models import SingleTaskGP
 
 from botorch_private import (
-    BudgetError,
     Curator,
     DiscreteUCB,
     Modeler,
     NoisyProjection,
     NoPrivacy,
-    PrivacyGuarantee,
     PrivateProjectionTransform,
     PublicScaling,
     Release,
@@ -32,7 +29,7 @@ from botorch_private import (
     ucb_beta,
 )
 from botorch_private.curator.mechanisms.entropy import OSEntropy
-from botorch_private.curator.publish import planned_guarantee
+from botorch_private.curator.publish import planned_guarantee, publish
 from botorch_private.modeler import latest_fit
 
 NAN, INF = float("nan"), float("inf")
@@ -62,6 +59,10 @@ def curator_of(records=RECORDS, objective=OUTCOMES, mechanism=MECHANISM, **optio
 
 def transform_of(records):
     return PrivateProjectionTransform(records, scaling=SCALING, mechanism=MECHANISM)
+
+
+def published(records, scaling=SCALING, **options):
+    return publish(records, scaling, MECHANISM, **options)
 
 
 def acquisition(**options):
@@ -103,8 +104,8 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("records", "message"), TABLES)
-@pytest.mark.parametrize("entrance", [curator_of, transform_of])
-def test_a_bad_table_is_refused_at_both_entrances(no_work, entrance, records, message):
+@pytest.mark.parametrize("entrance", [curator_of, transform_of, published])
+def test_a_bad_table_is_refused_at_every_entrance(no_work, entrance, records, message):
     with pytest.raises(ValueError, match=f"^records {message}"):
         entrance(records)
 
@@ -116,277 +117,179 @@ def test_a_bad_table_is_refused_by_a_mechanism(no_work, mechanism, scaled, messa
         mechanism.apply(scaled)
 
 
+def each(make, values):
+    """A call for each of the values."""
+    return [lambda value=value: make(value) for value in values]
+
+
 NUMBERS_ABOVE_0 = [0, 0.0, -1.0, NAN, INF, "1", None, True, 10**400]
 INDICES = [-1, N, True, 1.0, "1", None]
-
-REFUSED = {
-    "epsilon": [
-        *(
-            (lambda e=e: NoisyProjection(e), "^epsilon must be a finite number > 0, got")
-            for e in NUMBERS_ABOVE_0
-        ),
-        *(
-            (lambda e=e: SpectralProjection(e, 1e-5, 2), "^epsilon must be a finite number > 0, got")
-            for e in NUMBERS_ABOVE_0
-        ),
-        (
-            lambda: NoisyProjection(1e-14).guarantee(N, D),
-            "^epsilon must be larger for noise in 3 dimensions",
-        ),
-    ],
-    "delta": [
-        *(
-            (lambda x=x: NoisyProjection(1.0, x), r"^delta must be a number in \[0, 1\), got")
-            for x in [-1e-9, 1, 1.0, NAN, INF, "0", None]
-        ),
-        *(
-            (lambda x=x: SpectralProjection(1.0, x, 2), r"^delta must be a number in \(0, 1\), got")
-            for x in [0, 1.0, NAN]
-        ),
-        (
-            lambda: NoisyProjection(1.0, noise="gaussian"),
-            "^delta must be above 9e-16 for noise='gaussian', got 0.0",
-        ),
-        (lambda: compose([GUARANTEE], delta=1.5), r"^delta must be a number in \[0, 1\), got 1.5"),
-    ],
-    "projection_dim": [
-        *(
-            (
-                lambda r=r: NoisyProjection(1.0, projection_dim=r),
-                "^projection_dim must be an integer >= 1, got",
-            )
-            for r in [0, -1, 2.0, True, "2"]
-        ),
-        (lambda: SpectralProjection(1.0, 1e-5, 0), "^projection_dim must be an integer >= 1, got 0"),
-        (
-            lambda: NoisyProjection(1.0, projection_dim=2).guarantee(N, D),
-            r"^delta must be > 0 for projection_dim=2 < d=3 .* or accept noise='laplace'",
-        ),
-        (
-            lambda: curator_of(mechanism=NoisyProjection(1.0, projection_dim=2)),
-            "^delta must be > 0 for projection_dim=2 < d=3",
-        ),
-    ],
-    "noise": [
-        (
-            lambda: NoisyProjection(1.0, noise="cauchy"),
-            "^noise must be one of 'auto', 'laplace', 'gaussian', got",
-        ),
-        (
-            lambda: NoisyProjection(1.0, noise=None),
-            "^noise must be one of 'auto', 'laplace', 'gaussian', got None",
-        ),
-    ],
-    "ranges": [
-        (
-            lambda: PublicScaling([0, 1], [1, 1]),
-            "^lower must be below upper, got lower >= upper for column 1: 1.0",
-        ),
-        (lambda: PublicScaling([0, NAN], [1, 1]), "^lower must be finite, got NaN at position 1"),
-        (
-            lambda: PublicScaling([0, 0], [1, INF]),
-            "^upper must be finite, got an infinity at position 1",
-        ),
-        (lambda: PublicScaling([0], [1, 2]), "^upper must have 1 entries, got 2"),
-    ],
-    "sizes": [
-        (lambda: MECHANISM.guarantee(1, D), "^n must be an integer >= 2, got 1"),
-        (lambda: MECHANISM.guarantee(N, 0), "^d must be an integer >= 1, got 0"),
-        (lambda: planned_guarantee(1, SCALING, MECHANISM), "^n must be an integer >= 2, got 1"),
-        (
-            lambda: MECHANISM.apply(1e6 * RECORDS),
-            "^scaled must have rows of norm at most 10000, got a longer one",
-        ),
-    ],
-    "index": [
-        *(
-            (lambda i=i: CURATOR.query(i), "^index must be an? (row index in 0..49|integer)")
-            for i in INDICES
-        ),
-        *(
-            (lambda i=i: MODELER.tell(i, 1.0), "^index must be an? (row index in 0..49|integer)")
-            for i in INDICES
-        ),
-        *(
-            (
-                lambda i=i: make_model(RELEASE, [0, i], [1.0, 2.0]),
-                r"^indices\[1\] must be an? (row index|integer)",
-            )
-            for i in INDICES
-        ),
-        *(
-            (
-                lambda i=i: acquisition().select(exclude=[0, i]),
-                "^exclude must be an? (row index|integer)",
-            )
-            for i in INDICES
-        ),
-    ],
-    "outcome": [
-        *(
-            (lambda y=y: MODELER.tell(5, y), "^value must be a finite number, got")
-            for y in [NAN, INF, -INF, "1", None, True]
-        ),
-        (
-            lambda: make_model(RELEASE, [0, 1], [1.0, NAN]),
-            "^values must be finite, got NaN at position 1",
-        ),
-        (
-            lambda: make_model(RELEASE, [0, 1], [INF, 1.0]),
-            "^values must be finite, got an infinity at position 0",
-        ),
-        (lambda: make_model(RELEASE, [0, 1], [1.0]), "^values must have 2 entries, got 1"),
-        (lambda: make_model(RELEASE, [], []), "^indices must hold at least one measured row, got none"),
-        (
-            lambda: curator_of(objective=OUTCOMES * NAN),
-            "^objective must be finite, got NaN at position 0",
-        ),
-        (lambda: curator_of(objective=OUTCOMES[1:]), "^objective must have 50 entries, got 49"),
-        (
-            lambda: MODELER.tell(0, 5.0),
-            "^value must be 1.0 for index 0, which was told before, got 5.0: pass correct",
-        ),
-    ],
-    "counts": [
-        (lambda: curator_of(max_queries=0), "^max_queries must be an integer >= 1, got 0"),
-        (lambda: run(CURATOR, MODELER, 0), "^rounds must be an integer >= 1, got 0"),
-        (
-            lambda: run(CURATOR, MODELER, 3),
-            "^rounds must be at most the curator's 2 queries left, got 3",
-        ),
-        (
-            lambda: run(OtherCurator(), MODELER, 1),
-            "^rounds must be at most the curator's 0 queries left, got 1",
-        ),
-        (lambda: MODELER.ask(q=0), "^q must be an integer >= 1, got 0"),
-        (lambda: MODELER.ask(q=N), "^q must be at most the 48 rows that are not measured yet, got 50"),
-        (lambda: Modeler(RELEASE, n_initial=0), "^n_initial must be an integer >= 1, got 0"),
-        (lambda: Modeler(RELEASE, refit_every=0), "^refit_every must be an integer >= 1, got 0"),
-        (lambda: acquisition().select(q=0), "^q must be an integer >= 1, got 0"),
-        (
-            lambda: acquisition().select(q=3, exclude=range(N - 2)),
-            "^q must be at most the 2 candidates left, got 3",
-        ),
-        (lambda: acquisition(t=0), "^t must be an integer >= 1, got 0"),
-        (lambda: acquisition(chunk_size=0), "^chunk_size must be an integer >= 1, got 0"),
-        (lambda: ucb_beta(1, 0), "^n must be an integer >= 1, got 0"),
-        (lambda: ucb_beta(1.5, 10), "^t must be an integer >= 1, got 1.5"),
-    ],
-    "probabilities and weights": [
-        (lambda: ucb_beta(1, 10, 0.0), r"^failure_probability must be a number in \(0, 1\), got 0.0"),
-        (
+ROW = "must be an? (row index in 0..49|integer)"
+PROJECTED = NoisyProjection(1.0, projection_dim=2)
+WIDE = "delta must be > 0 for projection_dim=2 < d=3 .* or accept noise='laplace'"
+NOISES = "noise must be one of 'auto', 'laplace', 'gaussian', got"
+DTYPE = "dtype must be torch.float64 or torch.float32"
+REFUSED = [
+    # mechanisms
+    ("epsilon must be a finite number > 0, got", each(NoisyProjection, NUMBERS_ABOVE_0)),
+    (
+        "epsilon must be a finite number > 0, got",
+        each(lambda epsilon: SpectralProjection(epsilon, 1e-5, 2), NUMBERS_ABOVE_0),
+    ),
+    (
+        "epsilon must be larger for noise in 3 dimensions",
+        [lambda: NoisyProjection(1e-14).guarantee(N, D)],
+    ),
+    (
+        r"delta must be a number in \[0, 1\), got",
+        each(lambda delta: NoisyProjection(1.0, delta), [-1e-9, 1, 1.0, NAN, INF, "0", None]),
+    ),
+    (
+        r"delta must be a number in \(0, 1\), got",
+        each(lambda delta: SpectralProjection(1.0, delta, 2), [0, 1.0, NAN]),
+    ),
+    (
+        "delta must be above 9e-16 for noise='gaussian', got 0.0",
+        [lambda: NoisyProjection(1.0, noise="gaussian")],
+    ),
+    (r"delta must be a number in \[0, 1\), got 1.5", [lambda: compose([GUARANTEE], delta=1.5)]),
+    (
+        "projection_dim must be an integer >= 1, got",
+        each(lambda r: NoisyProjection(1.0, projection_dim=r), [0, -1, 2.0, True, "2"]),
+    ),
+    ("projection_dim must be an integer >= 1, got 0", [lambda: SpectralProjection(1.0, 1e-5, 0)]),
+    (WIDE, [lambda: PROJECTED.guarantee(N, D), lambda: curator_of(mechanism=PROJECTED)]),
+    (NOISES, each(lambda noise: NoisyProjection(1.0, noise=noise), ["cauchy", None])),
+    ("n must be an integer >= 2, got 1", [lambda: MECHANISM.guarantee(1, D)]),
+    ("n must be an integer >= 2, got 1", [lambda: planned_guarantee(1, SCALING, MECHANISM)]),
+    ("d must be an integer >= 1, got 0", [lambda: MECHANISM.guarantee(N, 0)]),
+    ("scaled must have rows of norm at most 10000", [lambda: MECHANISM.apply(1e6 * RECORDS)]),
+    # indices
+    (f"index {ROW}", each(CURATOR.query, INDICES)),
+    (f"index {ROW}", each(lambda i: MODELER.tell(i, 1.0), INDICES)),
+    (rf"indices\[1\] {ROW}", each(lambda i: make_model(RELEASE, [0, i], [1.0, 2.0]), INDICES)),
+    (f"exclude {ROW}", each(lambda i: acquisition().select(exclude=[0, i]), INDICES)),
+    # outcomes
+    (
+        "value must be a finite number, got",
+        each(lambda y: MODELER.tell(5, y), [NAN, INF, -INF, "1", None, True]),
+    ),
+    ("values must be finite, got NaN at position 1", [lambda: make_model(RELEASE, [0, 1], [1.0, NAN])]),
+    ("values must be finite, got an infinity at pos", [lambda: make_model(RELEASE, [0, 1], [INF, 1.0])]),
+    ("values must have 2 entries, got 1", [lambda: make_model(RELEASE, [0, 1], [1.0])]),
+    ("indices must hold at least one measured row, got none", [lambda: make_model(RELEASE, [], [])]),
+    ("objective must be finite, got NaN at position 0", [lambda: curator_of(objective=OUTCOMES * NAN)]),
+    ("objective must have 50 entries, got 49", [lambda: curator_of(objective=OUTCOMES[1:])]),
+    ("objective must have 1 dimension", [lambda: curator_of(objective=OUTCOMES.reshape(N, 1))]),
+    ("objective must be real numbers that fit float64", [lambda: curator_of(objective=None)]),
+    (
+        "value must be 1.0 for index 0, which was told before, got 5.0: pass correct",
+        [lambda: MODELER.tell(0, 5.0)],
+    ),
+    # counts
+    ("max_queries must be an integer >= 1, got", each(lambda q: curator_of(max_queries=q), [0, 2.0])),
+    ("rounds must be an integer >= 1, got 0", [lambda: run(CURATOR, MODELER, 0)]),
+    ("rounds must be at most the curator's 2 queries left, got 3", [lambda: run(CURATOR, MODELER, 3)]),
+    (
+        "rounds must be at most the curator's 0 queries left, got 1",
+        [lambda: run(OtherCurator(), MODELER, 1)],
+    ),
+    ("q must be an integer >= 1, got 0", [lambda: MODELER.ask(q=0), lambda: acquisition().select(q=0)]),
+    ("q must be at most the 48 rows that are not measured yet, got 50", [lambda: MODELER.ask(q=N)]),
+    ("n_initial must be an integer >= 1, got 0", [lambda: Modeler(RELEASE, n_initial=0)]),
+    ("refit_every must be an integer >= 1, got 0", [lambda: Modeler(RELEASE, refit_every=0)]),
+    (
+        "q must be at most the 2 candidates left, got 3",
+        [lambda: acquisition().select(q=3, exclude=range(N - 2))],
+    ),
+    ("t must be an integer >= 1, got", [lambda: acquisition(t=0), lambda: ucb_beta(1.5, 10)]),
+    ("chunk_size must be an integer >= 1, got 0", [lambda: acquisition(chunk_size=0)]),
+    ("n must be an integer >= 1, got 0", [lambda: ucb_beta(1, 0)]),
+    # probabilities and weights
+    (
+        r"failure_probability must be a number in \(0, 1\), got",
+        [
+            lambda: ucb_beta(1, 10, 0.0),
             lambda: acquisition(failure_probability=1.0),
-            r"^failure_probability must be a number in \(0, 1\), got 1.0",
-        ),
-        (lambda: Modeler(RELEASE, 2.0), r"^failure_probability must be a number in \(0, 1\), got 2.0"),
-        (lambda: acquisition(beta=-1.0), "^beta must be a finite number >= 0, got -1.0"),
-        (lambda: Modeler(RELEASE, beta=NAN), "^beta must be a finite number >= 0, got nan"),
-        (lambda: GUARANTEE.location_radius(1.0), r"^probability must be a number in \(0, 1\), got 1.0"),
-        (lambda: GUARANTEE.at(-1.0), "^distance must be a finite number >= 0, got -1.0"),
-        (lambda: GUARANTEE.at(NAN), "^distance must be a finite number >= 0, got nan"),
-    ],
-    "candidates": [
-        (
-            lambda: Release(table(3, 2, NAN), GUARANTEE, 0.3, D, False),
-            "^candidates must be finite, got NaN in row 3, column 2",
-        ),
-        (
-            lambda: Release(RECORDS[:1], GUARANTEE, 0.3, D, False),
-            "^candidates must have at least 2 rows, got 1",
-        ),
-        (
-            lambda: acquisition(candidates=table(3, 2, INF)),
-            "^candidates must be finite, got an infinity in row 3",
-        ),
-        (
-            lambda: acquisition(candidates=RECORDS.numpy()),
-            "^candidates must be an n x d floating-point tensor",
-        ),
-        (
-            lambda: acquisition(candidates=RECORDS.long()),
-            "^candidates must be an n x d floating-point tensor",
-        ),
-    ],
-    "kernel": [
-        (
+            lambda: Modeler(RELEASE, 2.0),
+        ],
+    ),
+    ("beta must be a finite number >= 0, got -1.0", [lambda: acquisition(beta=-1.0)]),
+    ("beta must be a finite number >= 0, got nan", [lambda: Modeler(RELEASE, beta=NAN)]),
+    # candidates
+    (
+        "candidates must be finite, got NaN in row 3, column 2",
+        [lambda: Release(table(3, 2, NAN), GUARANTEE, 0.3, D, False)],
+    ),
+    (
+        "candidates must have at least 2 rows, got 1",
+        [lambda: Release(RECORDS[:1], GUARANTEE, 0.3, D, False)],
+    ),
+    (
+        "candidates must be finite, got an infinity in row 3",
+        [lambda: acquisition(candidates=table(3, 2, INF))],
+    ),
+    (
+        "candidates must be an n x d floating-point tensor",
+        each(lambda rows: acquisition(candidates=rows), [RECORDS.numpy(), RECORDS.long()]),
+    ),
+    # kernels and models
+    (
+        "ard must be False for rotated or projected rows",
+        [
             lambda: ReleasedInputKernel.of(ROTATED, ard=True),
-            "^ard must be False for rotated or projected rows",
-        ),
-        (
             lambda: make_model(ROTATED, [0], [1.0], ard=True),
-            "^ard must be False for rotated or projected rows",
-        ),
-        (lambda: ReleasedInputKernel(-1.0), "^noise_variance must be a finite number >= 0, got -1.0"),
-        (lambda: ReleasedInputKernel(1.0), "^noise_dim must be an integer >= 1, got None"),
-        (lambda: ReleasedInputKernel(1.0, 2, ard_num_dims=3), "^noise_dim must equal ard_num_dims=3"),
-        (
-            lambda: make_model(RELEASE, [0], [1.0], dtype=torch.half),
-            "^dtype must be torch.float64 or torch.float32",
-        ),
-        (lambda: Modeler(RELEASE, dtype=torch.half), "^dtype must be torch.float64 or torch.float32"),
-    ],
-    "guarantees": [
-        (lambda: compose([]), "^guarantees must hold at least one PrivacyGuarantee, got none"),
-        (
-            lambda: compose([GUARANTEE, MECHANISM.guarantee(N, D)]),
-            "^guarantees must share one unit of distance, got different scalings",
-        ),
-        *(
-            (
-                lambda text=text: PrivacyGuarantee.from_json(text),
-                "^text must be the JSON of a PrivacyGuarantee, but",
-            )
-            for text in ["", "{}", "[]", "3", '{"epsilon": 1}', GUARANTEE.to_json()[:-1]]
-        ),
-    ],
-}
-CASES = [
-    pytest.param(call, message, id=f"{group}-{number}")
-    for group, cases in REFUSED.items()
-    for number, (call, message) in enumerate(cases)
+        ],
+    ),
+    ("noise_variance must be a finite number >= 0, got -1.0", [lambda: ReleasedInputKernel(-1.0)]),
+    ("noise_dim must be an integer >= 1, got None", [lambda: ReleasedInputKernel(1.0)]),
+    ("noise_dim must equal ard_num_dims=3", [lambda: ReleasedInputKernel(1.0, 2, ard_num_dims=3)]),
+    (DTYPE, [lambda: make_model(RELEASE, [0], [1.0], dtype=torch.half)]),
+    (DTYPE, [lambda: Modeler(RELEASE, dtype=torch.half)]),
 ]
 
 
-@pytest.mark.parametrize(("call", "message"), CASES)
-def test_bad_input_is_refused_by_name_before_any_work(no_work, call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+@pytest.mark.parametrize(("message", "calls"), REFUSED)
+def test_bad_input_is_refused_by_name_before_any_work(no_work, message, calls):
+    for call in calls:
+        with pytest.raises(ValueError, match=f"^{message}"):
+            call()
     assert CURATOR.queries_left == 2
     assert list(MODELER.history) == [(0, 1.0), (1, 2.0)]
     assert MODELER.pending == []
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("message", "calls"),
     [
         (
-            lambda: Curator(RECORDS, None, MECHANISM, OUTCOMES),
-            "^scaling must be a PublicScaling, got NoneType",
+            "scaling must be a PublicScaling, got NoneType",
+            [lambda: Curator(RECORDS, None, MECHANISM, OUTCOMES)],
         ),
         (
-            lambda: Curator(RECORDS, SCALING, NoPrivacy, OUTCOMES),
-            "^mechanism must be a mechanism such as",
+            "scaling must be a PublicScaling, got the class PublicScaling",
+            [lambda: published(RECORDS, PublicScaling)],
         ),
-        (lambda: curator_of(generator=5), "^generator must be a torch.Generator or None, got int"),
-        (lambda: Modeler(CURATOR), "^release must be a Release, got Curator"),
         (
-            lambda: MECHANISM.apply(RECORDS, generator="seed"),
-            "^generator must be a torch.Generator or None, got str",
+            "mechanism must be a mechanism such as .* got (the class NoPrivacy|float|NoneType)",
+            each(lambda mechanism: curator_of(mechanism=mechanism), [NoPrivacy, 1.0, None]),
         ),
+        ("generator must be a torch.Generator or None, got int", [lambda: curator_of(generator=5)]),
+        (
+            "generator must be a torch.Generator or None, got int",
+            [lambda: published(RECORDS, generator=7)],
+        ),
+        (
+            "generator must be a torch.Generator or None, got str",
+            [lambda: MECHANISM.apply(RECORDS, generator="seed")],
+        ),
+        ("release must be a Release, got Curator", [lambda: Modeler(CURATOR)]),
     ],
 )
-def test_a_part_of_the_wrong_type_is_a_type_error(no_work, call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
-
-
-def test_a_query_beyond_the_budget_is_a_budget_error_without_a_measurement():
-    measured = []
-    curator = curator_of(objective=lambda record: measured.append(record) or 1.0, max_queries=1)
-    curator.query(0)
-    with pytest.raises(BudgetError, match=r"^all max_queries=1 measurements are spent"):
-        curator.query(1)
-    assert len(measured) == 1
+def test_a_part_of_the_wrong_type_is_a_type_error(no_work, message, calls):
+    for call in calls:
+        with pytest.raises(TypeError, match=f"^{message}"):
+            call()
 
 
 @pytest.mark.parametrize("path", ["nowhere", "empty", "text"])
@@ -394,7 +297,7 @@ def test_a_file_that_is_no_release_is_refused(tmp_path, path):
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("index,value\n")
     with pytest.raises(
-        (ValueError, FileNotFoundError), match=f"^path must be a .*release file, but .*{path}"
+        (ValueError, FileNotFoundError), match=f"^path must be a .*release.*, but .*{path}"
     ):
         Release.load(tmp_path / path)
 
@@ -405,17 +308,6 @@ def test_a_refused_release_writes_nothing(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=r"^records must"):
             curator_of(records)
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float16, torch.float32])
-def test_integer_and_short_float_tables_are_converted_exactly(dtype):
-    converted = (100 * RECORDS).to(dtype)
-    scaling = PublicScaling([0.0] * D, [100.0] * D)
-    seen = []
-    curator = Curator(converted, scaling, MECHANISM, lambda record: seen.append(record) or 0.0)
-    curator.query(0)
-    assert seen[0].dtype == torch.float64
-    assert seen[0].tolist() == converted[curator.permutation[0]].tolist()
 
 
 # Inputs that are legal, and what they get. -------------------------------------------------------
@@ -560,7 +452,3 @@ def test_no_message_of_the_modeler_s_side_shows_a_released_value():
         with pytest.raises(ValueError, match=r"must") as caught:
             call()
         assert not any(value in str(caught.value) for value in values)
-
-
-def test_a_numpy_index_of_one_row_is_an_index():
-    assert curator_of().query(np.array([3])).index == 3

@@ -82,34 +82,6 @@ class TestInputTransformContract(BotorchTestCase):
                 one_by_one = [self.transform(row.unsqueeze(0)) for row in X.reshape(-1, 3)]
                 assert torch.equal(rows, torch.cat(one_by_one).reshape(rows.shape))
 
-    def test_casting_there_and_back_loses_nothing(self):
-        X = self.records((7,))
-        before, state = self.transform(X), copy.deepcopy(self.transform.state_dict())
-        self.transform.to(torch.float).to(self.device, torch.double)
-        assert torch.equal(self.transform(X), before)
-        for name, value in self.transform.state_dict().items():
-            assert torch.equal(value, state[name])
-
-    def test_equality_and_a_state_dict_hold_for_copies_and_for_no_other(self):
-        twin, again, other = copy.deepcopy(self.transform), self.private(4), self.private(3)
-        for same in (self.transform, twin, again.eval()):
-            assert self.transform.equals(same)
-            self.transform.load_state_dict(same.state_dict())
-        for different in (other, Normalize(3), self.private(4, self.table.flip(0))):
-            assert not self.transform.equals(different)
-        with pytest.raises(RuntimeError, match="another release"):
-            self.transform.load_state_dict(other.state_dict())
-
-    def test_there_is_no_way_back(self):
-        with pytest.raises(NotImplementedError, match="it would undo the release"):
-            self.transform.untransform(self.transform(self.records((2,))))
-
-    def test_the_wrong_width_is_an_error_in_both_modes(self):
-        for training in (True, False):
-            self.transform.train(training)
-            with pytest.raises(ValueError, match="X must have 3 columns, got 2"):
-                self.transform(self.records((2,))[:, :2])
-
     def test_a_chain_applies_it_in_its_place(self):
         bounds = torch.tensor([[0.0] * 4, [2.0] * 4], dtype=torch.double)
         first = ChainedInputTransform(private=self.transform)

@@ -120,12 +120,6 @@ def test_no_marker_is_in_what_a_transform_shows(surface):
     assert {name: found for name, thing in public.items() if (found := found_in(thing))} == {}
 
 
-def test_copies_share_the_secret_and_add_none(surface):
-    transform, _ = surface
-    assert copy.deepcopy(transform)._secret is transform._secret
-    assert copy.copy(transform)._secret is transform._secret
-
-
 def test_the_same_search_finds_every_record_behind_the_transform(surface):
     transform, _ = surface
     contents = Contents(transform)

@@ -107,23 +107,8 @@ def test_no_verb_prints_help_and_fails(capsys):
 
 
 def test_somebody_at_a_terminal_is_asked_and_the_file_is_complete(place, capsys, typed):
-    left = typed(
-        "y",
-        "omit",
-        "what",
-        "n",
-        "100",
-        "18",
-        "n o",
-        "18",
-        "18",
-        "100",
-        "y",
-        "c",
-        "icu",
-        "icu, surgery",
-        "o",
-    )
+    numbers = ["n", "100", "18", "n o", "18", "18", "100"]
+    left = typed("y", "omit", "what", *numbers, "y", "c", "icu", "icu, surgery", "o")
     assert main(["ranges", "template", "table.csv", "--output", "ranges.toml"]) == 0
     assert not left
     out = capsys.readouterr().out

@@ -1,12 +1,12 @@
 """Tables from files: exact numbers, or a refusal that names row and column and echoes nothing."""
 
-import subprocess
-import sys
+from importlib import import_module
 
 import numpy as np
 import pandas
 import pytest
 import torch
+from helpers.missing import without
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -206,12 +206,8 @@ def test_names_of_columns_are_read_and_a_record_in_their_place_is_refused(write,
 @pytest.mark.parametrize(
     ("missing", "name", "extra"), [("pandas", "t.csv", "frames"), ("pyarrow", "t.parquet", "parquet")]
 )
-def test_a_missing_reader_is_named_with_what_to_install(tmp_path, missing, name, extra):
+def test_a_missing_reader_is_named_with_what_to_install(monkeypatch, tmp_path, missing, name, extra):
     (tmp_path / name).write_text("age\n1\n")
-    code = (
-        f"import sys; sys.modules[{missing!r}] = None\n"
-        "from botorch_private.curator.features.tables import read_table\n"
-        f"read_table({str(tmp_path / name)!r}, ['age'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert f"pip install 'botorch-private[{extra}]'" in done.stderr
+    without(missing, monkeypatch, read_table.__module__)
+    with pytest.raises(ImportError, match=rf"pip install 'botorch-private\[{extra}\]'"):
+        import_module(read_table.__module__).read_table(tmp_path / name, ["age"])

@@ -78,14 +78,6 @@ def test_outcomes_of_one_cell_of_the_grid_have_the_same_answers():
     assert torch.equal(answers(LAPLACE, 0.1, 50), answers(LAPLACE, 0.1 + 1e-9, 50))
 
 
-def test_fresh_noise_comes_from_the_operating_system():
-    outcomes = torch.zeros(20, dtype=torch.float64)
-    torch.manual_seed(0)
-    first = LAPLACE.draw(outcomes)
-    torch.manual_seed(0)
-    assert not torch.equal(first, LAPLACE.draw(outcomes))
-
-
 def test_the_guarantee_is_about_any_change_of_an_outcome():
     guarantee = LAPLACE.guarantee()
     assert guarantee.holds

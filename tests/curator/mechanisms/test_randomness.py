@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-import multiprocessing
 import os
 import random
 import struct
@@ -11,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from helpers.forks import WORKERS, in_forked_workers, needs_fork
 
 from botorch_private import (
     Curator,
@@ -208,38 +208,6 @@ def test_one_seeded_release_voids_what_several_promise_together():
 
 # --- workers never share noise ---
 
-WORKERS = 6
-PATIENCE = 60.0  # seconds
-needs_fork = pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork"
-)
-
-
-def in_forked_workers(draw):
-    """Rows that each of the workers draws after a fork of this process."""
-    context = multiprocessing.get_context("fork")
-
-    def work(connection):
-        connection.send(draw().numpy())
-        connection.close()
-
-    pipes = [context.Pipe(duplex=False) for _ in range(WORKERS)]
-    workers = [context.Process(target=work, args=(pipe[1],), daemon=True) for pipe in pipes]
-    try:
-        for worker in workers:
-            worker.start()
-        drawn = []
-        for (receiver, _), worker in zip(pipes, workers, strict=True):
-            assert receiver.poll(PATIENCE), f"worker {worker.pid} sent nothing"
-            drawn.append(receiver.recv())
-            worker.join(PATIENCE)
-            assert worker.exitcode == 0
-        return drawn
-    finally:
-        for worker in workers:
-            if worker.is_alive():
-                worker.kill()
-
 
 def shared_rows(tables):
     rows = np.concatenate(tables)
@@ -247,38 +215,35 @@ def shared_rows(tables):
 
 
 @needs_fork
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize("path", PATHS)
 def test_forked_workers_share_no_noise_with_each_other_or_with_their_parent(path):
     # 640 rows; two are equal by chance with probability 1e-14, so any two are in one of 10^8 runs.
     def draw():
-        return path(LAPLACE, SAME)
+        return path(LAPLACE, SAME).numpy()
 
-    before = [draw().numpy() for _ in range(3)]  # the parent has drawn: nothing is buffered for later
-    tables = [*before, *in_forked_workers(draw), *in_forked_workers(draw), draw().numpy()]
+    before = [draw() for _ in range(3)]  # the parent has drawn: nothing is buffered for later
+    tables = [*before, *in_forked_workers(draw), *in_forked_workers(draw), draw()]
     assert len(tables) == 4 + 2 * WORKERS
     assert shared_rows(tables) == 0
 
 
 @needs_fork
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_forked_copies_of_one_release_grow_by_different_noise():
     # (A `Curator` refuses to do it in a copy: its copies would not know of each other's spending.)
     published = publish(SAME, SCALING, LAPLACE)
 
     def draw():
-        return publish_more(published, SAME).release.candidates[N:]
+        return publish_more(published, SAME).release.candidates[N:].numpy()
 
-    tables = [published.release.candidates.numpy(), *in_forked_workers(draw), draw().numpy()]
+    tables = [published.release.candidates.numpy(), *in_forked_workers(draw), draw()]
     assert shared_rows(tables) == 0
 
 
 @needs_fork
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_forked_workers_with_one_generator_would_share_all_noise():
     # The test's own mutant: a source with a state is copied by the fork.
     generator = torch.Generator().manual_seed(SEED)
-    tables = in_forked_workers(lambda: by_apply(LAPLACE, SAME, generator=generator))
+    tables = in_forked_workers(lambda: by_apply(LAPLACE, SAME, generator=generator).numpy())
     assert shared_rows(tables) == N * (WORKERS - 1)
 
 

@@ -17,9 +17,12 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-c
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason=f"none of {', '.join(NAMES)} is on PATH: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason=f"none of {', '.join(NAMES)} is on PATH: apt-get install chromium"
+    ),
+]
 
 
 class Served:

@@ -129,6 +129,7 @@ class StaffParty(Party):
                 time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
     seed = random.Random(0)
     names = [f"record {i + 1}" for i in range(N)]

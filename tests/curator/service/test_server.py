@@ -377,6 +377,7 @@ def test_a_function_measures_one_question_after_another(place):
         assert values == [totals[found[number]["identifier"]] for number in numbers]
 
 
+@pytest.mark.slow
 def test_a_failure_is_stored_and_told_to_staff_alone(place):
     folder = initialize(place, "--objective", "lab:failing")
     with served(folder, cwd=place) as (process, _, modeler, staff):
@@ -394,6 +395,7 @@ def test_a_failure_is_stored_and_told_to_staff_alone(place):
         assert "failed; see the console" in logged
 
 
+@pytest.mark.slow
 def test_a_program_that_dies_fails_and_is_started_again(place):
     folder = initialize(place, "--objective", "lab:fragile")
     (place / "broken").touch()
@@ -467,6 +469,7 @@ def test_a_measured_value_waits_for_the_disk_and_a_strange_error_for_nobody(tmp_
         store.close()
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_fails_and_what_was_interrupted_too(place):
     folder = initialize(place, "--objective", "lab:slow", "--time-limit", "0.5", "--budget", "3")
     with served(folder, cwd=place) as (_, _, modeler, staff):

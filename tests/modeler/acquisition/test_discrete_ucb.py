@@ -529,6 +529,7 @@ print((peak_kilobytes() - before) / 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 def test_scoring_36000_rows_of_10_after_50_measurements_adds_less_than_300_megabytes():
     finished = subprocess.run(

@@ -156,6 +156,7 @@ def test_a_reload_puts_back_what_was_removed(monkeypatch):
     assert math.isfinite(built(single()).scores().sum())
 
 
+@pytest.mark.slow
 def test_using_the_name_registers_it():
     code = (
         "from botorch_private import DiscreteUCB\n"

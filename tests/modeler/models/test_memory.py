@@ -94,6 +94,7 @@ def test_float32_takes_half():
 # --- max_memory ---
 
 
+@pytest.mark.slow
 @properties
 @given(
     max_memory=st.integers(1, 40 * ROW),
@@ -278,6 +279,7 @@ print(after - before, peak() - after)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak from /proc")
 @pytest.mark.parametrize("first", [1, 64], ids=["row by row", "at once"])
 def test_v_of_200000_candidates_and_64_observations_takes_little_more_than_its_numbers(first):

@@ -57,6 +57,7 @@ def test_a_question_whose_reply_was_lost_is_the_same_question(serve):
         assert restarted.pending == [7, 8]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_the_server_is_killed_and_comes_back(serve):
     server = serve()
     here = run(Here(server.curator), make_modeler(server.curator.release), 8)
@@ -72,6 +73,7 @@ def test_a_run_goes_on_when_the_server_is_killed_and_comes_back(serve):
     assert len(server.questions()) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [Server.kill, Server.stop])
 def test_waiting_for_a_measurement_outlives_the_server(serve, end):
     server = serve(known=False)

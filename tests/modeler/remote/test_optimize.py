@@ -70,6 +70,7 @@ def undisturbed(server, rounds):
     return list(run(Here(server.curator), make_modeler(server.curator.release), rounds))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pending", [1, 3])
 def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
     serve, optimizer, arguments, tmp_path, pending
@@ -95,6 +96,7 @@ def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
     assert len(server.questions()) == 10
 
 
+@pytest.mark.slow
 def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer, arguments, tmp_path):
     server = serve()
     here = undisturbed(server, 6)
@@ -119,6 +121,7 @@ def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer
         assert server.token not in file.read_text()
 
 
+@pytest.mark.slow
 def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped(
     serve, optimizer, arguments, tmp_path
 ):
@@ -156,6 +159,7 @@ def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped
     assert sorted(value for _, value in state.history) == [-2.0, 3.0, 4.0]
 
 
+@pytest.mark.slow
 def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimizer, arguments):
     server = serve(noised=True)
     optimizer.start(*arguments(server, "--rounds", 4))
@@ -163,6 +167,7 @@ def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimize
     assert "by the posterior mean, the row to act on is" in optimizer.output.read_text()
 
 
+@pytest.mark.slow
 def test_a_state_that_is_damaged_of_another_release_or_other_settings_is_refused(
     serve, arguments, tmp_path, capsys
 ):

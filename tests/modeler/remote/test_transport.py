@@ -185,6 +185,7 @@ def test_a_file_that_holds_no_certificate_is_refused(tmp_path):
         RemoteCurator(URL, "secret-token", verify=path)
 
 
+@pytest.mark.slow
 def test_without_httpx2_it_is_said_what_to_install():
     code = (
         "import sys; sys.modules['httpx2'] = None\n"
