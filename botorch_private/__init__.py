@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
+        Drawn,
         Mechanism,
         NoisyProjection,
         NoPrivacy,
         OutcomeMechanism,
         SpectralProjection,
+        add_noise,
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from botorch_private.modeler.remote.transport import RemoteError
     from botorch_private.modeler.run import run
     from botorch_private.privacy.guarantee import PrivacyGuarantee
+    from botorch_private.privacy.noise_law import NoiseLaw
     from botorch_private.privacy.spending import compose
     from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
 
@@ -50,6 +53,7 @@ __all__ = [
     "DenoisedRelease",
     "DiscretePosterior",
     "DiscreteUCB",
+    "Drawn",
     "Encoding",
     "History",
     "Ledger",
@@ -57,6 +61,7 @@ __all__ = [
     "Mechanism",
     "Modeler",
     "NoPrivacy",
+    "NoiseLaw",
     "NoisyProjection",
     "NotDifferentiallyPrivate",
     "Number",
@@ -74,6 +79,7 @@ __all__ = [
     "TiedScoresWarning",
     "WithdrawnError",
     "YesNo",
+    "add_noise",
     "compose",
     "fit_model",
     "load_encoding",
@@ -93,6 +99,7 @@ _HOMES = {
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
     "DiscreteUCB": "modeler.acquisition",
+    "Drawn": "curator.mechanisms",
     "Encoding": "curator.features.encoding",
     "History": "modeler.history",
     "Ledger": "curator.ledger",
@@ -100,6 +107,7 @@ _HOMES = {
     "Mechanism": "curator.mechanisms",
     "Modeler": "modeler.modeler",
     "NoPrivacy": "curator.mechanisms",
+    "NoiseLaw": "privacy.noise_law",
     "NoisyProjection": "curator.mechanisms",
     "NotDifferentiallyPrivate": "privacy.warnings",
     "Number": "curator.features.kinds",
@@ -117,6 +125,7 @@ _HOMES = {
     "TiedScoresWarning": "modeler.acquisition",
     "WithdrawnError": "exchange.observation",
     "YesNo": "curator.features.kinds",
+    "add_noise": "curator.mechanisms",
     "compose": "privacy.spending",
     "fit_model": "modeler.models",
     "load_encoding": "curator.features.ranges",

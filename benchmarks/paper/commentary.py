@@ -19,7 +19,7 @@ the paper's own unit it is no better than Algorithm 1 at the larger ε.""",
     "property": """\
 Not reproduced, and at the larger ε the private arm is above the printed one. Location says next to
 nothing about the best records: two of the five cheapest lie 0.01 units from each other, all others
-near the five are ordinary, and 101 random records have a regret of 1.05. Only the search on the
+near the five are ordinary, and 101 random records are expected to leave 1.04. Only the search on the
 records themselves with all of β is much better (0.33), by asking for isolated places; any
 distortion of distances, by noise or by a random projection, loses most of that. The paper's table
 has single flats, many to a block, where neighbours are alike.""",

@@ -16,7 +16,8 @@ from summary import Mean
 _INTRODUCTION = f"""\
 The paper could not draw this: regret against ε of mechanisms that are private. Every search starts
 from {INITIAL} random records (the same for all lines of a run) and asks for T = 50 more; regret is
-simple, in σ_y: mean ± standard error. δ = {DELTA:g}. The base is what curator and modeler get without a
+simple, in σ_y: mean ± standard error. "At random" is what {INITIAL} + T records chosen at random are
+expected to leave, by order statistics. δ = {DELTA:g}. The base is what curator and modeler get without a
 choice of their own, but for two that the kind of problem suggests: `NoisyProjection(epsilon, delta)`,
 and `Modeler(release, beta_scale=0.2, outcome_noise=0.4)`, the latter for outcomes of people and markets
 (0.1 for molecules, nothing for functions). Hyperparameters are learned from the answers. The other
@@ -56,9 +57,13 @@ def write(found: Found) -> list[str]:
 def _base(found: Found, tables: list[str]) -> Iterator[str]:
     yield from ("## The base, at every epsilon", "")
     epsilons = [e for e in (*EPSILONS, NO_NOISE) if Point(tables[0], BASE.name, e) in found]
-    head = ("table", *(_epsilon(epsilon) for epsilon in epsilons))
+    head = ("table", *(_epsilon(epsilon) for epsilon in epsilons), "at random")
     rows = [
-        (table, *(_cell(found, Point(table, BASE.name, epsilon)) for epsilon in epsilons))
+        (
+            table,
+            *(_cell(found, Point(table, BASE.name, epsilon)) for epsilon in epsilons),
+            f"{_chance(found, table):.3f}",
+        )
         for table in tables
     ]
     yield from markdown(head, rows)
@@ -126,6 +131,10 @@ def _cell(found: Found, point: Point) -> str:
     return str(Mean.of(found[point].simple)) if point in found else ""
 
 
+def _chance(found: Found, table: str) -> float:
+    return float(next(r.chance for p, r in found.items() if p.table == table).mean())
+
+
 def draw(found: Found, path: Path) -> None:
     """Draw one panel for each table: regret against epsilon, by setup."""
     from matplotlib.figure import Figure
@@ -180,6 +189,7 @@ def _panel(axes, found: Found, table: str) -> None:
             axes.axhline(
                 line[NO_NOISE].value, color="black", linestyle=":", linewidth=1, label="no noise"
             )
+    axes.axhline(_chance(found, table), color="0.7", linewidth=2, zorder=0, label="at random")
     axes.set_xscale("log")
     axes.set_xticks([0.25, 1, 3, 8, 20], ["0.25", "1", "3", "8", "20"])
     axes.minorticks_off()

@@ -14,6 +14,7 @@ from store import RunStore
 from summary import Array, Mean
 
 from botorch_private import History
+from botorch_private.theory import expected_random_regret
 
 
 class Regrets(NamedTuple):
@@ -21,6 +22,7 @@ class Regrets(NamedTuple):
 
     simple: Array
     cumulative: Array  # of the chosen records, without the initial ones
+    chance: Array  # simple regret that as many records chosen at random are expected to leave
 
 
 Found = dict[Point, Regrets]
@@ -31,16 +33,22 @@ def regrets_of(table: str, points: list[Point], store: RunStore, seeds: range, r
     made = table_named(table)
     simple: dict[Point, list[float]] = {point: [] for point in points}
     cumulative: dict[Point, list[float]] = {point: [] for point in points}
+    chance: dict[int, float] = {}
     for seed in seeds:
         outcomes = made.draw_outcomes(seed)
         optimum = float(outcomes.max())
+        chance[seed] = expected_random_regret(outcomes, INITIAL + rounds) / made.sigma_y
         for point in points:
             asked = store[key(point, seed, rounds)]
             history = History(zip(asked, outcomes[asked].tolist(), strict=True))
             totals = history.cumulative_regret(optimum)
             simple[point].append(float(history.simple_regret(optimum)[-1]) / made.sigma_y)
             cumulative[point].append(float(totals[-1] - totals[INITIAL - 1]) / made.sigma_y)
-    return {point: Regrets(np.array(simple[point]), np.array(cumulative[point])) for point in points}
+    at_random = np.array([chance[seed] for seed in seeds])
+    return {
+        point: Regrets(np.array(simple[point]), np.array(cumulative[point]), at_random)
+        for point in points
+    }
 
 
 def write(found: Mapping[Point, Regrets], path: Path) -> None:
@@ -50,12 +58,12 @@ def write(found: Mapping[Point, Regrets], path: Path) -> None:
         lines.writerow(
             (
                 *("table", "setup", "epsilon", "runs", "simple_regret", "simple_regret_error"),
-                *("cumulative_regret", "cumulative_regret_error"),
+                *("cumulative_regret", "cumulative_regret_error", "chance"),
             )
         )
         for point, regrets in found.items():
             shown = "" if point.epsilon == NO_NOISE else f"{point.epsilon:g}"
-            numbers = (*Mean.of(regrets.simple), *Mean.of(regrets.cumulative))
+            numbers = (*Mean.of(regrets.simple), *Mean.of(regrets.cumulative), regrets.chance.mean())
             lines.writerow(
                 (
                     *(point.table, point.setup, shown, len(regrets.simple)),

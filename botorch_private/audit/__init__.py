@@ -1,5 +1,6 @@
 """What an adversary can learn: attacks, and lower bounds of epsilon that need no proof to be right."""
 
+from botorch_private.audit.bounds import certified_epsilon
 from botorch_private.audit.empirical import empirical_epsilon
 from botorch_private.audit.known_sample import known_sample_attack
 from botorch_private.audit.one_run import one_run_audit
@@ -16,6 +17,7 @@ __all__ = [
     "Reconstruction",
     "RepeatsResult",
     "Replay",
+    "certified_epsilon",
     "empirical_epsilon",
     "guess",
     "known_sample_attack",

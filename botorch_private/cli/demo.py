@@ -24,20 +24,21 @@ from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.run import run
 from botorch_private.privacy.rounding import round_down, round_up
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
+from botorch_private.theory import expected_random_regret_curve
 
 INITIAL = 5
 DELTA = 1e-5
 # What the modeler knows without the table: what a stay costs scatters, and 50 questions are few.
 BETA_SCALE, OUTCOME_NOISE = 0.2, 0.4
 # Algorithm 1 with as many dimensions as features; its claimed epsilon is that of the middle arm.
-ARMS: dict[str, Mechanism | None] = {
+ARMS: dict[str, Mechanism] = {
     "original records": NoPrivacy(),
     "private, epsilon 8": NoisyProjection(8.0, DELTA),
     "private, epsilon 3": NoisyProjection(3.0, DELTA),
     "private, epsilon 1": NoisyProjection(1.0, DELTA),
     "Algorithm 1, claims epsilon 3": SpectralProjection(3.0, DELTA, 22),
-    "uniform random": None,
 }
+CHANCE = "chosen at random"
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,27 @@ class DemoResult:
     """What the demonstration measured.
 
     Args:
-        regret: Arm -> ``seeds x rounds`` simple regret, in standard deviations of the outcome.
+        regret: Arm -> ``seeds x (INITIAL + rounds)`` simple regret after each measurement, the
+            initial ones included, in standard deviations of the outcome.
         seconds: Wall time.
     """
 
     regret: dict[str, np.ndarray]
     seconds: float
 
+    @property
+    def chance(self) -> np.ndarray:
+        """Expected simple regret of records chosen at random, after each measurement."""
+        outcomes = hospital().outcomes
+        measurements = next(iter(self.regret.values())).shape[1]
+        return (expected_random_regret_curve(outcomes, measurements) / outcomes.std()).numpy()
+
     def table(self) -> str:
-        """Simple regret after the last round: mean and standard error of each arm."""
-        seeds, rounds = next(iter(self.regret.values())).shape
+        """Simple regret after the last measurement: mean and standard error of each arm."""
+        seeds, measurements = next(iter(self.regret.values())).shape
         lines = [
-            f"Simple regret after {rounds} rounds, in standard deviations of log cost "
-            f"({seeds} run{'s' if seeds > 1 else ''} each):",
+            f"Simple regret after {measurements} measurements ({INITIAL} chosen at random first), in "
+            f"standard deviations of log cost ({seeds} run{'s' if seeds > 1 else ''} each):",
             "",
             f"  {'released rows':<32}{'regret':>8}{'std. err.':>11}   differentially private",
         ]
@@ -65,6 +74,7 @@ class DemoResult:
             error = runs[:, -1].std(ddof=1) / math.sqrt(seeds) if seeds > 1 else math.nan
             shown = f"{error:.3f}" if seeds > 1 else "-"
             lines.append(f"  {arm:<32}{runs[:, -1].mean():>8.3f}{shown:>11}   {_private(arm)}")
+        lines.append(f"  {CHANCE:<32}{self.chance[-1]:>8.3f}{'exact':>11}   yes (it looks at nothing)")
         return "\n".join(lines)
 
 
@@ -98,9 +108,7 @@ def describe_guarantees(data: Dataset) -> Iterator[str]:
     """Yield what each arm promises; known before any record is looked at."""
     scaling = demo_scaling(data)
     for arm, mechanism in ARMS.items():
-        if mechanism is not None:
-            guarantee = planned_guarantee(len(data.records), scaling, mechanism)
-            yield f"[{arm}]\n{guarantee}"
+        yield f"[{arm}]\n{planned_guarantee(len(data.records), scaling, mechanism)}"
 
 
 def check_rounds(rounds: int) -> None:
@@ -118,7 +126,7 @@ def run_demo(*, rounds: int = 50, seeds: int = 8, workers: int | None = None) ->
     so figures vary a little from run to run.
 
     Args:
-        rounds: Measurements after the shared initial ones.
+        rounds: Measurements after the `INITIAL` shared ones.
         seeds: Runs of each arm.
         workers: Processes; None: one a core.
     """
@@ -136,37 +144,27 @@ def run_demo(*, rounds: int = 50, seeds: int = 8, workers: int | None = None) ->
 
 
 def one_run(arm: str, seed: int, rounds: int) -> np.ndarray:
-    """Simple regret of one arm, one number a round, in standard deviations of the outcome."""
+    """Simple regret of one arm after each measurement, in standard deviations of the outcome."""
     torch.set_num_threads(1)
     data = hospital()
     generator = torch.Generator().manual_seed(seed)
-    order = torch.randperm(len(data.records), generator=generator)
-    mechanism = ARMS[arm]
-    if mechanism is None:
-        values = data.outcomes[order[: INITIAL + rounds]]
-        best = values.cummax(dim=0).values[INITIAL:]
-        return ((data.outcomes.max() - best) / data.outcomes.std()).numpy()
+    first = torch.randperm(len(data.records), generator=generator)[:INITIAL]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the table says so
-        curator = Curator(data.records, demo_scaling(data), mechanism, data.outcomes)
+        curator = Curator(data.records, demo_scaling(data), ARMS[arm], data.outcomes)
     row_of = torch.argsort(curator.permutation)
-    initial = [curator.query(int(row_of[record])) for record in order[:INITIAL]]
     modeler = Modeler(
         curator.release,
         n_initial=INITIAL,
         beta_scale=BETA_SCALE,
         outcome_noise=OUTCOME_NOISE,
-        history=initial,
+        history=[curator.query(int(row_of[record])) for record in first],
         generator=generator,
     )
     history = run(curator, modeler, rounds, progress=False)
-    regret = history.simple_regret(float(data.outcomes.max()))[INITIAL:]
-    return (regret / data.outcomes.std()).numpy()
+    return (history.simple_regret(float(data.outcomes.max())) / data.outcomes.std()).numpy()
 
 
 def _private(arm: str) -> str:
-    mechanism = ARMS[arm]
-    if mechanism is None:
-        return "yes (it looks at nothing)"
-    guarantee = mechanism.guarantee(n=10**4, d=22)
+    guarantee = ARMS[arm].guarantee(n=10**4, d=22)
     return f"yes, epsilon {guarantee.epsilon:g} a unit" if guarantee.holds else "NO"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 # Okabe & Ito's palette: told apart by colour-blind readers, and in grey by the line styles.
-_COLOURS = ("#000000", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#999999", "#D55E00", "#56B4E9")
-_STYLES = ("-", "-", "--", "-.", ":", (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (5, 1)))
+_COLOURS = ("#000000", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#56B4E9")
+_STYLES = ("-", "-", "--", "-.", ":", (0, (3, 1, 1, 1)), (0, (5, 1)))
+_CHANCE = "#999999"
 
 
 def require_matplotlib() -> None:
@@ -20,43 +23,61 @@ def require_matplotlib() -> None:
         raise ImportError("plots need matplotlib: pip install 'botorch-private[plots]'") from error
 
 
+@contextmanager
+def _axes(path: str | os.PathLike[str], **labels: str) -> Iterator[Any]:
+    """Axes over measurements, which are written to a file once they are drawn on."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    yield axes
+    axes.set(**{"xlabel": "measurements", **labels})
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+
+
 def plot_regret(
     curves: Mapping[str, np.ndarray],
     path: str | os.PathLike[str],
     *,
+    chance: np.ndarray,
+    initial: int,
     title: str = "",
     ylabel: str = "simple regret",
 ) -> None:
-    """Draw regret against rounds: the mean of several runs, and a band of one standard error.
+    """Draw regret against measurements: the mean of several runs, and a band of one standard error.
 
     Args:
-        curves: Label -> ``runs x rounds`` array.
+        curves: Label -> ``runs x measurements`` array, the initial measurements included.
         path: Image file to write; its ending decides the format.
+        chance: Expected regret of random choice, one number a measurement.
+        initial: How many measurements are of records chosen at random.
         title: Title of the plot.
         ylabel: Label of the vertical axis, with the unit.
 
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for i, (label, runs) in enumerate(curves.items()):
-        rounds = np.arange(1, runs.shape[1] + 1)
-        mean = runs.mean(axis=0)
-        colour, style = _COLOURS[i % len(_COLOURS)], _STYLES[i % len(_STYLES)]
-        axes.plot(rounds, mean, label=label, color=colour, linestyle=style, linewidth=1.8)
-        if len(runs) > 1:
-            error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-            axes.fill_between(rounds, mean - error, mean + error, color=colour, alpha=0.12, linewidth=0)
-    axes.set(xlabel="measurements", ylabel=ylabel, title=title)
-    axes.set_xlim(left=1)
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    with _axes(
+        path, title=title, xlabel=f"measurements (the first {initial} at random)", ylabel=ylabel
+    ) as axes:
+        measured = np.arange(1, len(chance) + 1)
+        for (label, runs), colour, style in zip(curves.items(), _COLOURS, _STYLES, strict=False):
+            mean = runs.mean(axis=0)
+            axes.plot(measured, mean, label=label, color=colour, linestyle=style, linewidth=1.8)
+            if len(runs) > 1:
+                error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+                axes.fill_between(
+                    measured, mean - error, mean + error, color=colour, alpha=0.12, linewidth=0
+                )
+        axes.plot(measured, chance, color=_CHANCE, linewidth=1.8, label="chosen at random (expected)")
+        axes.axvline(initial, color=_CHANCE, linewidth=0.8, linestyle=":")
+        axes.set_xlim(1, len(chance))
+        axes.set_ylim(bottom=0)
 
 
 def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome") -> None:
@@ -70,19 +91,7 @@ def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str =
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    rounds = np.arange(1, len(values) + 1)
-    axes.plot(rounds, values, ".", color=_COLOURS[5], label="measured")
-    axes.step(
-        rounds, np.maximum.accumulate(values), where="post", color=_COLOURS[1], label="best so far"
-    )
-    axes.set(xlabel="measurements", ylabel=ylabel)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    with _axes(path, ylabel=ylabel) as axes:
+        measured, best = np.arange(1, len(values) + 1), np.maximum.accumulate(values)
+        axes.plot(measured, values, ".", color=_CHANCE, label="measured")
+        axes.step(measured, best, where="post", color=_COLOURS[1], label="best so far")

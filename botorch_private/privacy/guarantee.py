@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from botorch_private._base import validate
 from botorch_private.privacy.composition import composed_epsilon
@@ -101,6 +101,14 @@ class PrivacyGuarantee:
     parts: tuple[PrivacyGuarantee, ...] = ()
     outcome_range: tuple[float, float] | None = None
     steps: tuple[Step, ...] = ()
+
+    OF_A_RELEASE: ClassVar[tuple[str, ...]] = (
+        OUTCOMES_NOT_COVERED,
+        ONE_RECORD,
+        RELEASES_ADD_UP,
+        TRUE_ENTROPY,
+    )
+    """The `assumptions` of any release of features with noise for each record."""
 
     def __post_init__(self) -> None:
         if not _is_number(self.epsilon) or not self.epsilon > 0:

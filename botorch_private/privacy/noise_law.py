@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import chdtri, gammainccinv, gammaincinv
@@ -55,6 +56,11 @@ class NoiseLaw:
         features: Features of a record, ``d``. Where ``dim < d`` the record went through a random
             projection that can stretch a difference by up to ``sqrt(d / dim)``.
         grid: Step of the public grid, > 0.
+
+    Example:
+        >>> law = NoiseLaw("laplace", dim=2, scale=0.5, features=2)
+        >>> round(law.epsilon(1.0, law.delta_fp), 2)
+        2.0
     """
 
     kind: str
@@ -62,6 +68,9 @@ class NoiseLaw:
     scale: float
     features: int
     grid: float = GRID
+
+    delta_fp: ClassVar[float] = DELTA_FP
+    """What the sampler's floating-point arithmetic adds to delta for each draw of the noise."""
 
     def __post_init__(self) -> None:
         validate.one_of(("laplace", "gaussian"), kind=self.kind)

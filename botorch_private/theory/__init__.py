@@ -1,4 +1,4 @@
-"""The paper's formulas: floats in, floats out."""
+"""The paper's formulas, bounds on any private mechanism, and what chance finds."""
 
 from botorch_private.theory.covariance_error import covariance_error
 from botorch_private.theory.diagonal_dominance import diagonal_dominance_margin, is_diagonally_dominant
@@ -14,6 +14,7 @@ from botorch_private.theory.information_gain import (
 )
 from botorch_private.theory.johnson_lindenstrauss import distortion, projection_dim
 from botorch_private.theory.posterior_error import mean_constant, variance_constant
+from botorch_private.theory.random_choice import expected_random_regret, expected_random_regret_curve
 from botorch_private.theory.regret import (
     RegretBound,
     Theorem3Parameters,
@@ -33,6 +34,8 @@ __all__ = [
     "diagonal_dominance_margin",
     "distance_inflation",
     "distortion",
+    "expected_random_regret",
+    "expected_random_regret_curve",
     "greedy_information_gain",
     "information_gain",
     "information_gain_bound",

@@ -32,6 +32,7 @@ from summary import Mean, final, gap, results_of, write_curves
 
 import botorch_private
 from botorch_private.cli import main as cli
+from botorch_private.theory import expected_random_regret
 
 PAPER = Path(__file__).parents[2] / "benchmarks" / "paper"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -349,6 +350,7 @@ def test_frontier_regrets_leave_the_initial_records_out_of_the_sum(tmp_path, ope
     lost = outcomes.max() - outcomes[asked]
     assert found[points[0]].simple[1] == pytest.approx(float(lost.min()))
     assert found[points[0]].cumulative[1] == pytest.approx(float(lost[5:].sum()))
+    assert found[points[0]].chance == pytest.approx([expected_random_regret(outcomes, 5 + 3)] * 2)
 
 
 # --- the command ---

@@ -23,6 +23,7 @@ def test_help_names_the_command_and_every_option(capsys):
     text = capsys.readouterr().out
     for option in ("--quick", "--rounds", "--seeds", "--workers", "--output"):
         assert option in text
+    assert f"the {demo.INITIAL} random ones" in " ".join(text.split())
 
 
 def test_no_command_prints_help_and_fails(capsys):
@@ -78,9 +79,9 @@ def test_demo_prints_guarantees_units_and_table_and_writes_the_plot(tmp_path, ca
     assert "of the step from no to yes in diabetes, a step of 10.7 units" in text
     # In every guarantee that promises anything.
     assert text.count("A change of diabetes, dementia, male, metastatic or cancer, from any value") == 4
-    for arm, mechanism in demo.ARMS.items():
-        if mechanism is not None:
-            assert f"[{arm}]\nPrivacy guarantee of" in text
+    for arm in demo.ARMS:
+        assert f"[{arm}]\nPrivacy guarantee of" in text
+    for arm in (*demo.ARMS, demo.CHANCE):
         assert sum(line.startswith(f"  {arm}") for line in text.splitlines()) == 1
     assert text.count(": HOLDS") == 3
     assert text.count(": DOES NOT HOLD") == 2
@@ -88,36 +89,31 @@ def test_demo_prints_guarantees_units_and_table_and_writes_the_plot(tmp_path, ca
     assert picture.read_bytes().startswith(PNG)
 
 
-def test_random_arm_is_the_running_best_of_the_shared_order():
-    data = hospital()
-    order = torch.randperm(len(data.records), generator=torch.Generator().manual_seed(0))
-    best = data.outcomes[order[: demo.INITIAL + 4]].cummax(dim=0).values[demo.INITIAL :]
-    expected = (data.outcomes.max() - best) / data.outcomes.std()
-    np.testing.assert_allclose(demo.one_run("uniform random", 0, 4), expected)
-
-
 @pytest.mark.parametrize("arm", ["original records", "private, epsilon 1"])
-def test_arms_start_from_the_shared_records(arm):
-    # Regret after one round can only be lower than that of the shared initial records.
+def test_arms_start_from_the_shared_records_which_count(arm):
     data = hospital()
     order = torch.randperm(len(data.records), generator=torch.Generator().manual_seed(3))
-    gap = data.outcomes.max() - data.outcomes[order[: demo.INITIAL]].max()
-    assert 0 <= demo.one_run(arm, 3, 1)[0] <= float(gap / data.outcomes.std())
+    best = data.outcomes[order[: demo.INITIAL]].cummax(dim=0).values
+    regret = demo.one_run(arm, 3, 1)
+    assert len(regret) == demo.INITIAL + 1
+    np.testing.assert_allclose(regret[:-1], (data.outcomes.max() - best) / data.outcomes.std())
+    assert 0 <= regret[-1] <= regret[-2]
 
 
-def test_table_states_mean_and_standard_error():
-    regret = {arm: np.array([[1.0, 0.5], [1.0, 1.5]]) for arm in demo.ARMS}
-    lines = demo.DemoResult(regret, 1.0).table().splitlines()
-    assert lines[0].startswith("Simple regret after 2 rounds")
+def test_table_states_mean_and_standard_error_and_what_chance_expects():
+    runs = np.array([[0.5], [1.5]]).repeat(demo.INITIAL + 50, axis=1)
+    lines = demo.DemoResult(dict.fromkeys(demo.ARMS, runs), 1.0).table().splitlines()
+    assert lines[0].startswith("Simple regret after 55 measurements (5 chosen at random first)")
     assert [word for word in lines[3].split() if word[0].isdigit()] == ["1.000", "0.500"]
     assert lines[3].endswith("NO")
-    one = {arm: runs[:1] for arm, runs in regret.items()}
-    assert " - " in demo.DemoResult(one, 1.0).table()
+    assert " ".join(lines[-1].split()) == "chosen at random 0.918 exact yes (it looks at nothing)"
+    assert " - " in demo.DemoResult(dict.fromkeys(demo.ARMS, runs[:1]), 1.0).table()
 
 
 def test_plot_of_a_single_run_is_written_without_a_band(tmp_path):
     path = tmp_path / "one.svg"
-    plot_regret({"one run": np.array([[2.0, 1.0, 1.0]])}, path, title="t")
+    one = {"one run": np.array([[2.0, 1.0, 1.0]])}
+    plot_regret(one, path, chance=np.array([2.0, 1.5, 1.0]), initial=1, title="t")
     text = path.read_text()
     assert text.startswith("<?xml")
     assert "FillBetween" not in text

@@ -1,6 +1,7 @@
 """The notebooks are committed as they were executed, and are small; `make notebooks` runs them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,11 @@ def test_nothing_of_the_machine_is_in_them(path):
     text = path.read_text("utf-8")
     for trace in ("/tmp/", "/root/", "/home/", "site-packages"):
         assert trace not in text
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_names_are_those_that_are_public(path):
+    """Of the package itself, or of one of its public modules: none is read from a room."""
+    public = "audit|datasets|report|theory"
+    rooms = re.findall(rf"\bbotorch_private\.(?!(?:{public})\b(?!\.))\w[\w.]*", path.read_text("utf-8"))
+    assert rooms == []

@@ -2,6 +2,7 @@
 
 from botorch_private.curator.mechanisms.base import Drawn, Mechanism
 from botorch_private.curator.mechanisms.no_privacy import NoPrivacy
+from botorch_private.curator.mechanisms.noise import add_noise
 from botorch_private.curator.mechanisms.noisy_projection import NoisyProjection
 from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.mechanisms.spectral_projection import SpectralProjection
@@ -13,4 +14,5 @@ __all__ = [
     "NoisyProjection",
     "OutcomeMechanism",
     "SpectralProjection",
+    "add_noise",
 ]

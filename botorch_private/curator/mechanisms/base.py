@@ -27,6 +27,11 @@ class Drawn:
         more: Releases further ``m x d`` scaled records, ``m >= 1``, beside these: by the same
             projection, with noise of their own. None where that would cost the first records, or the
             further ones more than the guarantee says.
+
+    Example:
+        >>> drawn = mechanism.draw(scaling.transform(records))
+        >>> drawn.rows.shape
+        torch.Size([60, 2])
     """
 
     rows: Tensor

@@ -8,9 +8,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.curator.mechanisms.entropy import Entropy, gammas, normals
+from botorch_private.curator.mechanisms.base import check_scaled
+from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from, gammas, normals
 from botorch_private.privacy.gaussian import gaussian_noise_std
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
@@ -44,6 +47,44 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     if noise == "laplace":
         return _laplace(epsilon, dim=dim, features=features)
     return _gaussian(epsilon, delta, dim=dim, features=features)
+
+
+def add_noise(scaled: Tensor, law: NoiseLaw, *, generator: torch.Generator | None = None) -> Tensor:
+    """Round scaled records to the public grid, and add noise: a release, for a mechanism of your own.
+
+    The noise is drawn as `NoiseLaw` charges for it, so that ``law.epsilon`` is what a release costs.
+
+    Args:
+        scaled: ``n x d`` scaled records, in a ball of norm at most 10,000.
+        law: Law of the noise. Where ``law.dim`` is below ``d``, a record is cut into ``d / law.dim``
+            pieces of that many neighbouring coordinates, each with noise of its own.
+        generator: None: operating-system entropy. A generator makes the release reproducible, which
+            voids its guarantee: for tests and benchmarks.
+
+    Returns:
+        ``n x d`` float64 rows in the order of the records.
+
+    Raises:
+        ValueError: If the records are not scaled, or cannot be cut into such pieces.
+
+    Example:
+        >>> law = NoiseLaw("laplace", dim=1, scale=0.5, features=1)
+        >>> add_noise(scaling.transform(records), law).shape  # two coordinates, each with its own
+        torch.Size([60, 2])
+    """
+    table = check_scaled(scaled).numpy()
+    n, d = table.shape
+    if d % law.dim:
+        raise ValueError(f"law must have a dim that divides the {d} columns of scaled, got {law.dim}")
+    pieces = table.reshape(n * d // law.dim, law.dim)
+    return torch.from_numpy(noised(pieces, law, entropy_from(generator)).reshape(n, d))
+
+
+def noised(rows: np.ndarray, law: NoiseLaw, entropy: Entropy) -> np.ndarray:
+    """Round ``m x law.dim`` rows to the public grid, and add noise to each."""
+    steps = on_grid(rows, law)
+    steps += sample_on_grid(law, len(steps), entropy)
+    return steps * law.grid
 
 
 def on_grid(rows: np.ndarray, law: NoiseLaw) -> np.ndarray:

@@ -12,15 +12,9 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
-from botorch_private.curator.mechanisms.noise import NOISES, calibrate, on_grid, sample_on_grid
+from botorch_private.curator.mechanisms.noise import NOISES, calibrate, noised
 from botorch_private.curator.mechanisms.projection import isometry, subspace_projection
-from botorch_private.privacy.guarantee import (
-    ONE_RECORD,
-    OUTCOMES_NOT_COVERED,
-    RELEASES_ADD_UP,
-    TRUE_ENTROPY,
-    PrivacyGuarantee,
-)
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 _CHUNK_ENTRIES = 2**18
@@ -103,7 +97,7 @@ class NoisyProjection:
             delta=DELTA_FP if law.kind == "laplace" else float(self.delta),
             delta_fp=DELTA_FP,
             holds=True,
-            assumptions=(OUTCOMES_NOT_COVERED, ONE_RECORD, RELEASES_ADD_UP, TRUE_ENTROPY),
+            assumptions=PrivacyGuarantee.OF_A_RELEASE,
             law=law,
             records=n,
             features=d,
@@ -156,9 +150,7 @@ class NoisyProjection:
         step = max(1, _CHUNK_ENTRIES // max(d, width))
         for start in range(0, n, step):
             exact = table[start : start + step].numpy()
-            steps = on_grid(exact if before is None else exact @ before, law)
-            steps += sample_on_grid(law, len(steps), entropy)
-            noisy = steps * law.grid
+            noisy = noised(exact if before is None else exact @ before, law, entropy)
             rows[start : start + step] = noisy if after is None else noisy @ after
         return torch.from_numpy(rows)
 

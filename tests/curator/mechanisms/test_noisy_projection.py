@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from botorch_private import NoisyProjection, PrivacyGuarantee, SpectralProjection
+from botorch_private.curator.mechanisms import noise as noise_on_grid
 from botorch_private.curator.mechanisms import noisy_projection
 from botorch_private.curator.mechanisms.entropy import SeededEntropy
-from botorch_private.curator.mechanisms.noisy_projection import on_grid
+from botorch_private.curator.mechanisms.noise import on_grid
 from botorch_private.curator.mechanisms.projection import haar_frame, isometry, subspace_projection
 from botorch_private.privacy.noise_law import DELTA_FP, GRID
 
@@ -75,7 +76,7 @@ class Recorder:
 
     def __init__(self, monkeypatch):
         self.before = []
-        original = noisy_projection.sample_on_grid
+        original = noise_on_grid.sample_on_grid
 
         def spy(law, count, entropy):
             self.law = law
@@ -86,8 +87,8 @@ class Recorder:
             self.before.append(steps.copy())
             return steps
 
-        monkeypatch.setattr(noisy_projection, "sample_on_grid", spy)
-        monkeypatch.setattr(noisy_projection, "on_grid", on_grid_spy)
+        monkeypatch.setattr(noise_on_grid, "sample_on_grid", spy)
+        monkeypatch.setattr(noise_on_grid, "on_grid", on_grid_spy)
 
     def replay(self, mechanism, scaled):
         self.before.clear()

@@ -16,18 +16,23 @@ from torch import Tensor
 import botorch_private
 from botorch_private import (
     BudgetError,
+    Category,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
     DiscreteUCB,
+    Drawn,
+    Encoding,
     History,
     Ledger,
     MeasurementError,
     Mechanism,
     Modeler,
+    NoiseLaw,
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
+    Number,
     Observation,
     OutcomeMechanism,
     PrivacyGuarantee,
@@ -41,8 +46,12 @@ from botorch_private import (
     SpectralProjection,
     TiedScoresWarning,
     WithdrawnError,
+    YesNo,
+    add_noise,
     compose,
     fit_model,
+    load_encoding,
+    load_ranges,
     make_model,
     run,
     ucb_beta,
@@ -62,12 +71,14 @@ from botorch_private.audit import (
     repeats_audit,
     replay,
 )
-from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.kinds import Category, Number, YesNo
-from botorch_private.curator.features.ranges import load_encoding, load_ranges
 from botorch_private.datasets import Dataset, hospital, property_prices
 from botorch_private.report import Report, report
-from botorch_private.theory import information_gain, simple_regret_bound, theorem3_parameters
+from botorch_private.theory import (
+    expected_random_regret,
+    information_gain,
+    simple_regret_bound,
+    theorem3_parameters,
+)
 
 
 def drop_in(data: Dataset) -> list[int]:
@@ -172,6 +183,7 @@ def remote(token: str) -> None:
 
 def guarantees() -> PrivacyGuarantee:
     mechanisms: list[Mechanism] = [NoisyProjection(3.0), SpectralProjection(3.0, 1e-5, 2), NoPrivacy()]
+    mechanisms.append(Coordinates())
     with warnings.catch_warnings():
         for category in (NotDifferentiallyPrivate, PrivacyLeakWarning, TiedScoresWarning):
             warnings.simplefilter("ignore", category)
@@ -183,6 +195,30 @@ def guarantees() -> PrivacyGuarantee:
     if together.holds and together.unit is not None:
         print(epsilon, together.unit[0], together.epsilon, together.delta, together.to_json())
     return PrivacyGuarantee.from_json(together.to_json())
+
+
+class Coordinates:
+    """A mechanism of one's own: noise of its own on each coordinate."""
+
+    isotropic = False
+    law: NoiseLaw = NoiseLaw("laplace", dim=1, scale=1.0, features=1)
+
+    def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
+        epsilon = d * self.law.epsilon(1.0, self.law.delta_fp)
+        assumptions: tuple[str, ...] = PrivacyGuarantee.OF_A_RELEASE
+        return PrivacyGuarantee("Coordinates", epsilon, 1e-12, holds=True, assumptions=assumptions)
+
+    def noise_variance(self, d: int) -> float:
+        return self.law.variance
+
+    def noise_dim(self, d: int) -> int:
+        return d
+
+    def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
+        return Drawn(self.apply(scaled, generator=generator))
+
+    def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        return add_noise(scaled, self.law, generator=generator)
 
 
 def declared() -> Curator:
@@ -215,7 +251,10 @@ def audits(release: Release, curator: Curator, scaling: PublicScaling, X: Tensor
 def pages(release: Release) -> None:
     page: Report = report(release)
     print(page.secret, page.text())
-    print(theorem3_parameters, simple_regret_bound, information_gain, botorch_private.__version__)
+    chance: float = expected_random_regret([1.0, 2.0], measurements=1)
+    print(
+        chance, theorem3_parameters, simple_regret_bound, information_gain, botorch_private.__version__
+    )
 
 
 if __name__ == "__main__":
