@@ -43,7 +43,9 @@ def test_every_formula_is_on_the_page_of_the_papers_formulas():
 
 
 def test_sections_that_pages_take_from_the_readme_exist():
-    shown = [heading for text in PAGES.values() for heading in re.findall(r"<!-- readme: (.+?) -->", text)]
+    shown = [
+        heading for text in PAGES.values() for heading in re.findall(r"<!-- readme: (.+?) -->", text)
+    ]
     assert len(shown) == 5
     for heading in shown:
         assert f"\n## {heading}\n" in README, heading
@@ -70,7 +72,7 @@ def test_the_readmes_numbers_are_those_of_a_guarantee():
 
 @pytest.mark.parametrize("path", WRITTEN_FOR_USERS, ids=lambda path: path.name)
 def test_what_is_written_for_users_spells_no_room(path):
-    """Public names are promised, and where they live is not: entries of the reference are what remains."""
+    """Public names are promised, and where they live is not. Entries of the reference need it."""
     text = re.sub(r"^::: .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert not re.findall(rf"botorch_private[./](?:{ROOMS})\b[\w.]*", text)
 

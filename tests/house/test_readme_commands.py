@@ -1,4 +1,4 @@
-"""The README's commands for a CSV file, and the guide's lines for two machines, run as they stand there."""
+"""The README's six commands, and the guide's lines for two machines, run as they stand there."""
 
 import os
 import re
@@ -67,7 +67,9 @@ def run(place):
 def serving(arguments, place):
     """Yield the address of a server."""
     command = [*RUN, *arguments, "--port", "0"]
-    with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as server:
+    with subprocess.Popen(
+        command, cwd=place, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as server:
         try:
             yield server.stdout.readline().strip()
         finally:
