@@ -1,12 +1,15 @@
-"""Run the README's Python blocks, in order, in a folder of their own."""
+"""Run the Python blocks of the README and of the site's pages, each file in a folder of its own."""
 
 import os
+import re
 import tempfile
+from pathlib import Path
 
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 _START = os.getcwd()
+_DOCS = Path(__file__).parent / "docs"
 
 
 def _enter(namespace):
@@ -14,11 +17,23 @@ def _enter(namespace):
     os.chdir(namespace["_folder"].name)
 
 
+def _enter_a_page(namespace):
+    """Begin with the lines that the reference's examples begin with as well."""
+    _enter(namespace)
+    setup = (_DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    exec(re.search(r"```python\n(.*?)```", setup, re.DOTALL)[1], namespace)
+
+
 def _leave(namespace):
     os.chdir(_START)
     namespace["_folder"].cleanup()
 
 
-pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser()], patterns=["README.md"], setup=_enter, teardown=_leave
-).pytest()
+_README = Sybil([PythonCodeBlockParser()], pattern="README.md", setup=_enter, teardown=_leave)
+_PAGES = Sybil(
+    [PythonCodeBlockParser()],
+    patterns=["docs/index.md", "docs/guide/*.md"],
+    setup=_enter_a_page,
+    teardown=_leave,
+)
+pytest_collect_file = (_README + _PAGES).pytest()

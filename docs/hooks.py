@@ -1,7 +1,8 @@
 """What pages take from elsewhere when the site is built, so that there is one source of it.
 
-``<!-- readme: Heading -->`` a section of the README, ``<!-- commands -->`` what ``--help`` says of every
-command, ``<!-- guarantee -->`` a guarantee as it is printed.
+``<!-- readme: Heading -->`` a section of the README, ``<!-- setup -->`` what the examples start from,
+``<!-- commands -->`` what ``--help`` says of every command, ``<!-- guarantee -->`` a guarantee as it is
+printed. The pictures come from the benchmarks.
 """
 
 import argparse
@@ -12,63 +13,44 @@ import re
 from pathlib import Path
 
 from links import linked
+from mkdocs.structure.files import File
 from notebooks import pages
 
 ROOT = Path(__file__).parents[1]
 SECTION = re.compile(r"<!-- readme: (.+?) -->")
-LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+PICTURES = ("results/demo.png", "results/console.png", "paper/results/simple_regret.png")
 
 
 def on_files(files, *, config):
-    """Add the notebooks."""
+    """Add the notebooks and the pictures."""
     for file in pages(config):
         files.append(file)
+    for picture in map(Path, PICTURES):
+        source = ROOT / "benchmarks" / picture
+        files.append(File.generated(config, f"pictures/{picture.name}", abs_src_path=str(source)))
     return files
 
 
-def on_page_markdown(markdown, *, page, **_):
+def on_page_markdown(markdown, **_):
     """Fill in what a page asks for."""
-    homes = _homes()
-    markdown = SECTION.sub(lambda found: _section(found[1], page.file.src_uri, homes), markdown)
-    if "<!-- commands -->" in markdown:
-        markdown = markdown.replace("<!-- commands -->", _commands())
-    if "<!-- guarantee -->" in markdown:
-        markdown = markdown.replace("<!-- guarantee -->", _guarantee())
+    markdown = SECTION.sub(lambda found: _section(found[1]), markdown)
+    for name, made in (("setup", _setup), ("commands", _commands), ("guarantee", _guarantee)):
+        if f"<!-- {name} -->" in markdown:
+            markdown = markdown.replace(f"<!-- {name} -->", made())
     return linked(markdown)
 
 
-def _section(heading, here, homes):
-    """A section of the README, its links leading to where their targets are on the site."""
+def _section(heading):
+    """A section of the README, for a page of the guide."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {re.escape(heading)}\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    if found is None:
-        raise ValueError(f"README.md has no section {heading!r}, which {here} shows")
-
-    def moved(link):
-        image, label, target = link.groups()
-        if "://" in target:
-            return link[0]
-        if target.startswith("#") and target[1:] in homes:
-            page = os.path.relpath(homes[target[1:]], os.path.dirname(here))
-            return f"[{label}]({page}{target})" if homes[target[1:]] != here else link[0]
-        return "" if image else label if target.startswith("#") else f"`{target}`"
-
-    # A number at the start of a wrapped line is no list, as Python-Markdown takes it for.
-    return LINK.sub(moved, re.sub(r"\n +(?=\d+\. )", " ", found[0]))
+    return found[0].replace("](docs/guide/", "](")
 
 
-def _homes():
-    """The page of each section of the README that is on one."""
-    docs = ROOT / "docs"
-    return {
-        _slug(heading): path.relative_to(docs).as_posix()
-        for path in docs.rglob("*.md")
-        for heading in SECTION.findall(path.read_text(encoding="utf-8"))
-    }
-
-
-def _slug(heading):
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+def _setup():
+    text = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+    lines = re.search(r"```python\n.*?```", text, re.DOTALL)[0].replace("\n", "\n    ")
+    return f'??? note "The examples on this page start from these lines"\n\n    {lines}'
 
 
 def _commands():

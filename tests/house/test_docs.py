@@ -6,11 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from botorch_private import Curator, NoisyProjection, PublicScaling
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")
 }
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONFIG = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+WRITTEN_FOR_USERS = sorted(
+    [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "tutorials").glob("*.ipynb")]
+)
+ROOMS = "_base|cli|curator|exchange|modeler|privacy"
 ENTRIES = re.findall(r"^::: ([\w.]+)$", "\n".join(PAGES.values()), re.MULTILINE)
 
 
@@ -35,18 +43,50 @@ def test_every_formula_is_on_the_page_of_the_papers_formulas():
 
 
 def test_sections_that_pages_take_from_the_readme_exist():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = [
-        (page, heading)
-        for page, text in PAGES.items()
-        for heading in re.findall(r"<!-- readme: (.+?) -->", text)
+        heading for text in PAGES.values() for heading in re.findall(r"<!-- readme: (.+?) -->", text)
     ]
-    assert len(shown) > 10
-    for page, heading in shown:
-        assert f"\n## {heading}\n" in readme, (page, heading)
+    assert len(shown) == 5
+    for heading in shown:
+        assert f"\n## {heading}\n" in README, heading
+
+
+def test_the_readme_is_short_and_says_first_what_a_unit_and_a_whole_record_cost():
+    lines = README.splitlines()
+    assert len(lines) <= 250
+    first_screen = "\n".join(lines[:45])
+    assert "one unit is 2.31 years of age, or 3.95 of blood pressure" in first_screen
+    assert "**Replacing a whole record costs 150.**" in first_screen
+    assert "whole record costs more: 799" in first_screen
+
+
+def test_the_readmes_numbers_are_those_of_a_guarantee():
+    scaling = PublicScaling([18.0, 60.0], [100.0, 200.0], names=["age", "pressure"])
+    records = [[30.0, 90.0], [60.0, 150.0]]
+    curator = Curator(records, scaling, NoisyProjection(epsilon=3.0), [1.0, 2.0])
+    assert "One unit is: 2.31 of age, or 3.95 of pressure." in str(curator.guarantee)
+    assert "50 units: 150 (one record replaced by any other)" in str(curator.guarantee)
+    gaussian = NoisyProjection(epsilon=3.0, delta=1e-5, noise="gaussian").guarantee(n=2, d=2)
+    assert 798 < gaussian.at(50.0) <= 799
+
+
+@pytest.mark.parametrize("path", WRITTEN_FOR_USERS, ids=lambda path: path.name)
+def test_what_is_written_for_users_spells_no_room(path):
+    """Public names are promised, and where they live is not. Entries of the reference need it."""
+    text = re.sub(r"^::: .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert not re.findall(rf"botorch_private[./](?:{ROOMS})\b[\w.]*", text)
+
+
+@pytest.mark.parametrize("words", ["(Thompson", "`make_model`", "curator.query", "yes/no", "[Ax", "e^3"])
+def test_the_search_of_the_site_finds_words_beside_punctuation(words):
+    """Each word of a page stands alone, as the site's search splits it."""
+    (separator,) = re.findall(r"^ +separator: '(.*)'$", CONFIG, re.MULTILINE)
+    found = re.split(separator.replace("''", "'"), f"{words}, sampling)")
+    for word in re.findall(r"[\w^]+", words):
+        assert word in found
 
 
 def test_pages_fetch_nothing_from_elsewhere():
-    for page, text in {**PAGES, "mkdocs.yml": (ROOT / "mkdocs.yml").read_text(encoding="utf-8")}.items():
+    for page, text in {**PAGES, "mkdocs.yml": CONFIG}.items():
         assert not re.search(r"""(src|href)=["']https?:|!\[[^\]]*\]\(https?:|@import""", text), page
-    assert "font: false" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "font: false" in CONFIG

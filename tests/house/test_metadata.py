@@ -36,6 +36,12 @@ def test_a_source_distribution_carries_everything():
         assert [path for path in files if not any(path.match(pattern) for pattern in rest)] == []
 
 
+def test_what_joiners_need_is_shipped():
+    shipped = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").split()
+    for name in (".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"):
+        assert name in shipped
+
+
 def test_pins_agree_wherever_a_library_is_installed():
     pins = {
         name: dict(

@@ -1,23 +1,33 @@
-"""The README's commands for two machines, run as they stand there."""
+"""The README's six commands, and the guide's lines for two machines, run as they stand there."""
 
 import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
+from helpers.remote_server import Server, make_curator
 
-README = Path(__file__).parents[2] / "README.md"
-RUN = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli.main"]
+import botorch_private
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TWO_MACHINES = (ROOT / "docs" / "guide" / "two_machines.md").read_text(encoding="utf-8")
+RUN = [sys.executable, "-W", "ignore", "-m", "botorch_private"]
+ENVIRONMENT = {
+    **os.environ,
+    "MPLBACKEND": "agg",
+    "PYTHONPATH": str(Path(botorch_private.__file__).parents[1]),
+}
 
 
 def commands():
     """Arguments of each command in the marked block, and where its output goes."""
-    text = README.read_text(encoding="utf-8")
-    block = re.search(r"<!-- these commands are run by .*?-->\n```\n(.*?)```", text, re.DOTALL)[1]
+    block = re.search(r"<!-- these commands are run by .*?-->\n```\n(.*?)```", README, re.DOTALL)[1]
     for line in block.splitlines():
         if line and not line.startswith("#"):
             command, _, output = line.partition(" > ")
@@ -28,9 +38,7 @@ def commands():
 
 @pytest.fixture
 def place(tmp_path):
-    """A folder with the README's ranges and a table of their features."""
-    text = README.read_text(encoding="utf-8")
-    (tmp_path / "ranges.toml").write_text(re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1])
+    """A folder with a table of the README's columns."""
     numbers = torch.rand(60, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     lines = ["age,pressure,cost"]
     for age, pressure in (torch.tensor([18.0, 60.0]) + numbers * torch.tensor([82.0, 140.0])).tolist():
@@ -39,37 +47,70 @@ def place(tmp_path):
     return tmp_path
 
 
-@pytest.mark.slow
-def test_four_commands_from_a_table_to_a_search(place):
-    init, token, serve, optimize = commands()
-    environment = {**os.environ, "PYTHONPATH": "", "MPLBACKEND": "agg"}
+@pytest.fixture
+def run(place):
+    """Run a command in that folder, and return what it says."""
 
     def run(arguments, output=""):
         done = subprocess.run(
-            [*RUN, *arguments], cwd=place, capture_output=True, text=True, timeout=240, env=environment
+            [*RUN, *arguments], cwd=place, capture_output=True, text=True, timeout=240, env=ENVIRONMENT
         )
         assert done.returncode == 0, done.stderr
         if output:
             (place / output).write_text(done.stdout)
         return done.stdout
 
-    assert "HOLDS" in run([*init[0], "--yes"])
-    run(*token)
+    return run
+
+
+@contextmanager
+def serving(arguments, place):
+    """Yield the address of a server."""
+    command = [*RUN, *arguments, "--port", "0"]
     with subprocess.Popen(
-        [*RUN, *serve[0], "--port", "0"],
-        cwd=place,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
+        command, cwd=place, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as server:
         try:
-            address = server.stdout.readline().strip()
-            assert "http://127.0.0.1:8400" in optimize[0]
-            shown = run([address if "8400" in each else each for each in optimize[0]])
+            yield server.stdout.readline().strip()
         finally:
             server.terminate()
+
+
+def test_six_commands_from_a_csv_file_to_a_search(place, run):
+    template, check, init, token, serve, optimize = commands()
+
+    run(*template)
+    ranges = place / "ranges.toml"
+    started = re.findall(r"^\[features\.(\w+)\]$", ranges.read_text(), re.MULTILINE)
+    assert started == ["age", "pressure", "cost"]
+    ranges.write_text(re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1])  # filled in by hand
+
+    shown = run(*check)
+    for unit in re.search(r"one unit is ([\d.]+) years of age, or ([\d.]+) of", README).groups():
+        assert unit in shown
+    assert "HOLDS" in run([*init[0], "--yes"])
+    run(*token)
+    with serving(serve[0], place) as address:
+        assert "http://127.0.0.1:8400" in optimize[0]
+        shown = run([address if "8400" in each else each for each in optimize[0]])
     assert (place / "best.png").stat().st_size > 5000
     assert re.search(r"[Bb]est", shown)
     status = run(["curator", "status", "clinic"])
     assert "Queries: 10 measured" in status
     assert "Measurements left: 40 of 50" in status
+
+
+@pytest.mark.filterwarnings("ignore:Data .* not contained to the unit cube")
+def test_the_lines_for_a_modeler_on_another_machine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"<!-- these lines are run by .*?-->\n```py\n(.*?)```", TWO_MACHINES, re.DOTALL)[1]
+    server = Server(tmp_path / "folder", make_curator())
+    try:
+        server.start()
+        lines = block.replace("https://curator.example.org:8400", server.url)
+        names = {"token": server.token}
+        exec(lines, names)
+        names["curator"].close()
+        assert len(names["modeler"].history) >= 30
+    finally:
+        server.kill()

@@ -1,4 +1,4 @@
-"""Each row of the README's table "What works with the transform", as a check of what it says.
+"""Each row of the table in docs/guide/compatibility.md, as a check of what it says.
 
 "yes" means equal to the same model on released rows, to 1e-12, whatever the mechanism. A check of a
 "no" shows how BoTorch refuses it, and, where the table names a remedy in BoTorch, that the remedy works.
@@ -49,13 +49,13 @@ from botorch_private import (
     ReleasedInputKernel,
 )
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "compatibility.md"
 NEW = [20, 3]
 CHECKS, CASES = {}, []
 
 
 def row(feature, works, mechanisms=None):
-    """Name the row of the README that a check stands for, and the releases that it is made on."""
+    """Name the row of the page that a check stands for, and the releases that it is made on."""
 
     def register(check):
         CHECKS[feature, works] = check
@@ -323,7 +323,7 @@ def test_the_row_says_what_is_so(check, mechanism):
     check(Twins(mechanism))
 
 
-def test_the_readme_has_these_rows_and_no_others():
-    _, section = README.read_text(encoding="utf-8").split("## What works with the transform\n")
-    lines = re.findall(r"^\| (.+?) \| (yes|no) \|", section.split("\n## ")[0], flags=re.MULTILINE)
+def test_the_page_has_these_rows_and_no_others():
+    text = PAGE.read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (.+?) \| (yes|no) \|", text, flags=re.MULTILINE)
     assert lines == list(CHECKS)
