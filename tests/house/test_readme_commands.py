@@ -76,6 +76,7 @@ def serving(arguments, place):
             server.terminate()
 
 
+@pytest.mark.slow
 def test_six_commands_from_a_csv_file_to_a_search(place, run):
     template, check, init, token, serve, optimize = commands()
 
@@ -101,6 +102,7 @@ def test_six_commands_from_a_csv_file_to_a_search(place, run):
 
 
 @pytest.mark.filterwarnings("ignore:Data .* not contained to the unit cube")
+@pytest.mark.slow
 def test_the_lines_for_a_modeler_on_another_machine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     block = re.search(r"<!-- these lines are run by .*?-->\n```py\n(.*?)```", TWO_MACHINES, re.DOTALL)[1]
