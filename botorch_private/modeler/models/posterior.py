@@ -124,8 +124,9 @@ class DiscretePosterior(Model):
     def resolution(self) -> float:
         """Difference below which two scores are equal to rounding, in outcome units.
 
-        1e-10 prior standard deviations in float64, 1e-5 in float32; in the model's units for outcome
-        transforms other than `Standardize`.
+        1e-10 prior standard deviations in float64, 1e-5 in float32, and more where observations
+        contradict a model that expects little noise; in the model's units for outcome transforms other
+        than `Standardize`.
         """
         self._update()
         return self.resolution_of_moments
@@ -134,7 +135,12 @@ class DiscretePosterior(Model):
     def resolution_of_moments(self) -> float:
         """The same for the moments that were read last, without looking for changes since."""
         rounding = 1e-10 if self.candidates.dtype == torch.float64 else 1e-5
-        return rounding * self._sweep.prior_deviation * outcome_scale(self.model)
+        return (
+            rounding
+            * self._sweep.rounding_growth
+            * self._sweep.prior_deviation
+            * outcome_scale(self.model)
+        )
 
     @property
     def memory(self) -> int:

@@ -17,6 +17,8 @@ from botorch_private.modeler.models.observed import Rows
 from botorch_private.modeler.models.prior import ForwardPrior
 
 _log = logging.getLogger(__name__)
+_GROWTH = 2.0**-52 / 1e-10  # how far rounding of float64 lies under the usual resolution
+_LEAST_NOISE = 1e-30
 _BLOCK = 2**16  # candidates of a block on the CPU; a GPU takes all at once
 _MUCH = 2**26  # bytes; below it nobody asks whether memory is left
 
@@ -55,6 +57,18 @@ class CandidateSweep:
     def memory(self) -> int:
         """Bytes that V takes."""
         return sum(block.bytes(block.rows) for block in self._blocks)
+
+    @property
+    def rounding_growth(self) -> float:
+        """How much more than usually rounding weighs in the means, >= 1.
+
+        A mean is V times the weights. Rounding of V grows with the condition of the factor, of which
+        ``prior deviation / noise deviation`` is the usual size, and counts as weights are large.
+        """
+        if not len(self.weights):
+            return 1.0
+        noise = math.sqrt(max(float(self.rows.noise.min()), _LEAST_NOISE))
+        return max(1.0, _GROWTH * self.prior_deviation / noise * float(self.weights.norm()))
 
     def fork(self) -> CandidateSweep:
         """Copy that shares V; both can go on without disturbing each other."""
