@@ -1,7 +1,13 @@
-"""Data frames of pandas and polars as float64, exactly, or a refusal that names the column."""
+"""Data frames of pandas, polars and pyarrow as float64, exactly, or a refusal that says where.
+
+What a refusal says: what was wanted, and positions. It never says what was found: in a file that was
+read without its line of names, the names of columns are a record. A name is said where it was declared.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,90 +18,242 @@ MISSING_REMEDY = (
     "records (no mean or neighbour of the table: that would leak them)"
 )
 _ENCODE = "encode words as numbers first, or declare the column as a boolean or a category (Encoding)"
+_NEAR = "differs only by spaces, capitals or how accents are stored"
+_OBJECTS = "numbers that are kept as objects become numbers by pandas.to_numeric"
 
 
-def numeric_frame(name: str, value: Any) -> Any:
+def column_names(value: Any) -> list[Any] | None:
+    """Names of the columns of a data frame; None where the value is not one."""
+    library = _library(value)
+    if library == "pyarrow":
+        names = getattr(value, "column_names", None)
+        return None if names is None else list(names)
+    if library == "polars" or hasattr(value, "dtypes"):
+        names = getattr(value, "columns", None)
+        return None if names is None else list(names)
+    return None
+
+
+def require_columns(name: str, value: Any, wanted: Sequence[str] | None) -> None:
+    """Refuse a data frame whose columns are not the declared ones, in the declared order.
+
+    Columns that pandas numbered 0, 1, ..., d-1 by itself have no names, and are taken in their order.
+
+    Raises:
+        ValueError: If they are others, or if none were declared and all of them are numerals: such a
+            line of names was a record.
+    """
+    no_query(name, value)
+    found = column_names(value)
+    if not found or _unnamed(found):
+        return
+    if wanted is None:
+        if all(_is_numeral(each) for each in found):
+            raise ValueError(
+                f"{name} must have names of columns, or no names: here they are all numerals, as where "
+                f"a file without a line of names was read (header=None); if they are names, declare them"
+            )
+        return
+    names = list(wanted)
+    if found == names:
+        return
+    if len(found) != len(names):
+        problem = f"it has {len(found)} columns"
+    elif set(found) == set(names):
+        problem = f"they are in another order: take {name}[{names}]"
+    else:
+        place = next(i for i, (one, other) in enumerate(zip(found, names, strict=True)) if one != other)
+        near = _alike(found[place]) == _alike(names[place])
+        differs = _NEAR if near else "is another"
+        problem = f"the name of column {place} {differs}"
+    raise ValueError(f"{name} must have the columns {names}, in this order, but {problem}")
+
+
+def require_labels(name: str, value: Any, wanted: Any, of: str) -> None:
+    """Refuse a pandas Series or frame whose row labels are not those of another one, in their order.
+
+    Rows are taken by position. Where both have labels, the same position must be the same label.
+
+    Args:
+        name: Of the value in messages.
+        value: Anything; what has no labels passes.
+        wanted: What its labels are compared with, likewise.
+        of: What to call that in messages.
+    """
+    here, there = row_labels(value), row_labels(wanted)
+    if here is None or there is None or (len(here) == len(there) and bool((here == there).all())):
+        return
+    raise ValueError(
+        f"{name} must have the row labels of {of}, in the same order, since rows are taken by position: "
+        f"align them by .loc[{of}.index], or drop the labels by .to_numpy() if the order is right"
+    )
+
+
+def row_labels(value: Any) -> Any:
+    """The index of a pandas Series or frame; None for anything else."""
+    return value.index if _library(value) == "pandas" and hasattr(value, "index") else None
+
+
+def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) -> Any:
     """Turn a data frame into float64, exactly; anything else stays what it is.
+
+    Yes/no columns become 0 and 1.
+
+    Args:
+        name: Of the value in messages.
+        value: Anything.
+        declared: Names that messages may say of its columns; None: positions alone.
 
     Raises:
         ValueError: If a column holds no numbers, a value is missing, or float64 would round it.
     """
     no_query(name, value)
-    if not hasattr(value, "dtypes") or not hasattr(value, "columns"):
+    names = column_names(value)
+    if names is None:
         return value
-    return _polars(name, value) if _from_polars(value) else _pandas(name, value)
+    columns = [_column(value, i) for i in range(len(names))]
+    wrong = [i for i, column in enumerate(columns) if column is None]
+    if wrong:
+        called = [_called(i, declared) for i in wrong]
+        objects = any(str(getattr(each, "dtype", "")) == "object" for each in _raw(value, wrong))
+        advice = f"{_ENCODE}; {_OBJECTS}" if objects else _ENCODE
+        raise ValueError(f"{name} must hold numbers, but column {', '.join(called)} does not: {advice}")
+    table = np.zeros((len(value), len(columns)))
+    missing = np.zeros(table.shape, dtype=bool)
+    for i, (numbers, absent) in enumerate(filter(None, columns)):
+        missing[:, i] = absent
+        table[:, i] = np.where(absent, np.nan, numbers)
+        # Column by column: beside a column of floats, integers would be rounded without a word.
+        if numbers.dtype.kind in "iu":
+            refuse_inexact(name, too_large(numbers) & ~absent, column=i, declared=declared)
+    _refuse_missing(name, missing | np.isnan(table), declared)
+    return table
+
+
+def cells(value: Any, name: str) -> tuple[list[Any], np.ndarray]:
+    """One column of a data frame as Python objects, and which of them are missing."""
+    library = _library(value)
+    column = value.column(name) if library == "pyarrow" else value[name]
+    found = column.to_pylist() if library == "pyarrow" else column.to_list()
+    missing = column.isna() if hasattr(column, "isna") else column.is_null()
+    return found, np.asarray(missing, dtype=bool)
+
+
+def near_misses(found: Sequence[Any], wanted: str) -> str:
+    """Say where a name stands that differs from a wanted one in its spelling alone; may be empty."""
+    places = [
+        str(i) for i, each in enumerate(found) if each != wanted and _alike(each) == _alike(wanted)
+    ]
+    if not places:
+        return ""
+    return f"; the name of column {', '.join(places)} {_NEAR}"
 
 
 def no_query(name: str, value: Any) -> None:
     """Refuse a polars query that has not been run."""
-    if _from_polars(value) and type(value).__name__ == "LazyFrame":
+    if _library(value) == "polars" and type(value).__name__ == "LazyFrame":
         raise ValueError(f"{name} must be a table, got a query of polars: run it by .collect()")
 
 
-def refuse_inexact(name: str, inexact: bool) -> None:
-    """Refuse integers that float64 would round."""
-    if inexact:
-        raise ValueError(f"{name} must be exact in float64, got integers of 2^53 or beyond")
+def refuse_inexact(
+    name: str, inexact: np.ndarray, *, column: int | None = None, declared: Sequence[str] | None = None
+) -> None:
+    """Refuse integers that float64 would round; says where the first one is.
+
+    Args:
+        name: Of the table or vector.
+        inexact: Which entries float64 would round; of one column where ``column`` is given.
+        column: Which column they are of.
+        declared: Names that the message may say.
+    """
+    if not inexact.any():
+        return
+    place = np.argwhere(inexact)[0]
+    if column is None and len(place) > 1:
+        column = int(place[1])
+    where = f"row {place[0]}" if len(place) else "it"
+    where += "" if column is None else f", column {_called(column, declared)}"
+    raise ValueError(f"{name} must be exact in float64, got an integer of 2^53 or beyond in {where}")
 
 
-def _pandas(name: str, frame: Any) -> np.ndarray:
-    kinds = [getattr(kind, "kind", "O") for kind in frame.dtypes]
-    wide = [getattr(kind, "itemsize", 8) > 8 for kind in frame.dtypes]
-    _refuse_words(
-        name,
-        [
-            str(column)
-            for column, kind, too_wide in zip(frame.columns, kinds, wide, strict=True)
-            if kind not in "iufb" or too_wide
-        ],
-    )
-    _refuse_missing(name, np.asarray(frame.isna()), frame.columns)
-    widened = np.asarray(frame, dtype=np.float64)
-    # Column by column: beside a column of floats, integers would be rounded without a word.
-    whole = widened[:, [kind in "iu" for kind in kinds]]
-    refuse_inexact(name, bool((np.abs(whole) >= EXACT_IN_FLOAT64).any()))
-    return widened
+def too_large(integers: np.ndarray) -> np.ndarray:
+    """Which integers are of 2^53 or beyond, on either side."""
+    return (integers >= EXACT_IN_FLOAT64) | (integers <= -EXACT_IN_FLOAT64)
 
 
-def _polars(name: str, frame: Any) -> np.ndarray:
-    # A boolean is no number to polars. Decimals and 128-bit integers do not fit float64.
-    numbers = [
-        kind.is_numeric() and not kind.is_decimal() and "128" not in str(kind) for kind in frame.dtypes
-    ]
-    _refuse_words(
-        name,
-        [column for column, number in zip(frame.columns, numbers, strict=True) if not number],
-    )
-    columns = frame.get_columns()
-    missing = [np.asarray(column.is_null() | column.is_nan(), dtype=bool) for column in columns]
-    _refuse_missing(name, _beside(missing, len(frame)), frame.columns)
-    for column in columns:
-        if column.dtype.is_integer():
-            numbers_of = column.to_numpy().astype(np.float64)
-            refuse_inexact(name, bool((np.abs(numbers_of) >= EXACT_IN_FLOAT64).any()))
-    return _beside([column.to_numpy().astype(np.float64) for column in columns], len(frame))
+def _column(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Numbers of a column, and which are missing; None where it does not hold numbers for float64."""
+    (raw,) = _raw(frame, [position])
+    library = _library(frame)
+    if library == "pyarrow":
+        kind = raw.type
+        text = str(kind)
+        if text != "bool" and not text.startswith(("int", "uint", "float", "double", "halffloat")):
+            return None
+        missing = np.asarray(raw.is_null(), dtype=bool)
+        filled = raw.fill_null(False if text == "bool" else 0) if missing.any() else raw
+        numbers = (
+            filled.to_numpy() if hasattr(filled, "chunks") else filled.to_numpy(zero_copy_only=False)
+        )
+        return np.asarray(numbers), missing
+    if library == "polars":
+        kind = raw.dtype
+        boolean = str(kind) == "Boolean"
+        if not boolean and (not kind.is_numeric() or kind.is_decimal() or "128" in str(kind)):
+            return None  # decimals and 128-bit integers do not fit float64
+        missing = np.asarray(raw.is_null(), dtype=bool)
+        return np.asarray(raw.fill_null(False if boolean else 0).to_numpy()), missing
+    kind = raw.dtype
+    if getattr(kind, "kind", "O") not in "iufb" or getattr(kind, "itemsize", 8) > 8:
+        return None
+    missing = np.asarray(raw.isna(), dtype=bool)
+    if isinstance(kind, np.dtype):
+        return np.asarray(raw), missing
+    whole = raw.fillna(False if kind.kind == "b" else 0)  # nullable: integers stay exact
+    return whole.to_numpy(dtype=bool if kind.kind == "b" else kind.numpy_dtype), missing
 
 
-def _beside(columns: list[np.ndarray], rows: int) -> np.ndarray:
-    return np.ascontiguousarray(np.stack(columns, axis=1)) if columns else np.zeros((rows, 0))
+def _raw(frame: Any, positions: Sequence[int]) -> list[Any]:
+    library = _library(frame)
+    if library == "pyarrow":
+        return [frame.column(i) for i in positions]
+    if library == "polars":
+        return [frame.to_series(i) for i in positions]
+    return [frame.iloc[:, i] for i in positions]
 
 
-def _from_polars(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "polars"
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
 
 
-def _refuse_words(name: str, wrong: list[str]) -> None:
-    if wrong:
-        raise ValueError(f"{name} must hold numbers, but columns {wrong} do not: {_ENCODE}")
+def _unnamed(found: Sequence[Any]) -> bool:
+    numbered = all(isinstance(each, (int, np.integer)) and not isinstance(each, bool) for each in found)
+    return numbered and list(found) == list(range(len(found)))
 
 
-def _refuse_missing(name: str, missing: np.ndarray, columns: Any) -> None:
+def _is_numeral(label: Any) -> bool:
+    try:
+        float(label)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _alike(label: Any) -> str:
+    return "".join(unicodedata.normalize("NFKC", str(label)).split()).casefold()
+
+
+def _called(column: int, declared: Sequence[str] | None) -> str:
+    return f"{column} ({declared[column]})" if declared and column < len(declared) else str(column)
+
+
+def _refuse_missing(name: str, missing: np.ndarray, declared: Sequence[str] | None) -> None:
     places = np.argwhere(missing)
     if len(places):
-        row, column = places[0]
+        row, column = (int(each) for each in places[0])
         others = len(places) - 1
         more = f" (and {others} more entries)" if others else ""
         raise ValueError(
-            f"{name} must be finite, got NaN in row {row}, column {column} ({columns[int(column)]})"
-            f"{more}; {MISSING_REMEDY}"
+            f"{name} must be finite, got NaN in row {row}, column {_called(column, declared)}{more}; "
+            f"{MISSING_REMEDY}"
         )

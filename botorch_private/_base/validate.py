@@ -15,7 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY, numeric_frame, refuse_inexact
+from botorch_private._base.frames import (
+    EXACT_IN_FLOAT64,
+    MISSING_REMEDY,
+    numeric_frame,
+    refuse_inexact,
+    too_large,
+)
+from botorch_private._base.frames import (
+    column_names as names_of_columns,
+)
 
 
 def positive(**values: Any) -> None:
@@ -116,11 +125,13 @@ def matrix(
     """Return the one named table as a finite float64 tensor on the CPU, or refuse it.
 
     A float64 table is not copied: who keeps it must. Integers and shorter floats are widened, which
-    is exact; integers beyond 2^53 are refused, since float64 would round them. Where columns have
-    names, a message about one says its name.
+    is exact; yes/no values become 0 and 1; integers beyond 2^53 are refused, since float64 would round
+    them. Where names of columns were declared, a message about one says its name.
     """
     ((name, value),) = values.items()
-    return _finite_table(name, _to_float64(name, value), columns, minimum_rows, column_names)
+    return _finite_table(
+        name, _to_float64(name, value, column_names), columns, minimum_rows, column_names
+    )
 
 
 def points(**values: Any) -> Tensor:
@@ -165,6 +176,8 @@ def vector(*, length: int | None = None, **values: Any) -> Tensor:
     """Return a copy of the one named vector as a finite float64 tensor on the CPU, or refuse it."""
     ((name, value),) = values.items()
     numbers = _to_float64(name, value)
+    if numbers.ndim == 2 and numbers.shape[1] == 1 and names_of_columns(value) is not None:
+        numbers = numbers[:, 0]  # a data frame of one column
     if numbers.ndim != 1:
         raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}")
     if length is not None and numbers.shape[0] != length:
@@ -179,26 +192,41 @@ def vector(*, length: int | None = None, **values: Any) -> Tensor:
     return numbers.clone()
 
 
-def _to_float64(name: str, value: Any) -> Tensor:
+def _to_float64(name: str, value: Any, declared: Sequence[str] | None = None) -> Tensor:
     if isinstance(value, Tensor):
-        if value.dtype == torch.bool or value.is_complex():
+        if value.is_complex():
             raise ValueError(f"{name} must be real numbers, got dtype {value.dtype}")
         widened = value.detach().to(device="cpu", dtype=torch.float64)
-        integral = not value.is_floating_point()
-    else:
-        if np.ma.is_masked(value):
-            raise ValueError(f"{name} must be complete, got masked entries; {MISSING_REMEDY}")
-        value = numeric_frame(name, value)
-        try:
-            array = np.asarray(value)
-        except ValueError as error:
-            raise ValueError(f"{name} must be numbers in rows of equal length, but {error}") from error
-        if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-            raise ValueError(f"{name} must be real numbers that fit float64, got dtype {array.dtype}")
-        widened = torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
-        integral = array.dtype.kind in "iu"
-    refuse_inexact(name, integral and bool((widened.abs() >= EXACT_IN_FLOAT64).any()))
-    return widened
+        if not value.is_floating_point():
+            inexact = widened.abs() >= EXACT_IN_FLOAT64
+            refuse_inexact(name, inexact.numpy(), declared=declared)
+        return widened
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} must be complete, got masked entries; {MISSING_REMEDY}")
+    value = numeric_frame(name, value, declared)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be numbers in rows of equal length") from None
+    if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
+        # The dtype of texts says how long the longest one is.
+        found = "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        raise ValueError(f"{name} must be real numbers that fit float64, got {found}")
+    if array.dtype.kind in "iu":
+        refuse_inexact(name, too_large(array), declared=declared)
+    elif array.dtype.kind == "f" and isinstance(value, (list, tuple)) and too_large(array).any():
+        # Among floats, NumPy has rounded the integers of a list already.
+        refuse_inexact(name, _rounded_integers(value, array), declared=declared)
+    return torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
+
+
+def _rounded_integers(value: Any, array: np.ndarray) -> np.ndarray:
+    """Which entries of a nested list are integers that its float array does not hold exactly."""
+    kept = np.asarray(value, dtype=object)
+    if kept.shape != array.shape:
+        return np.zeros(array.shape, dtype=bool)
+    whole = [isinstance(each, Integral) and abs(int(each)) >= EXACT_IN_FLOAT64 for each in kept.flat]
+    return np.array(whole, dtype=bool).reshape(array.shape)
 
 
 def _is_real(value: Any) -> bool:

@@ -40,7 +40,8 @@ class Curator:
         scaling: Declared ranges of the features.
         mechanism: How rows are released, for example ``NoisyProjection(epsilon=1.0)``.
         objective: Measures a record: a callable from a ``d`` float64 tensor of raw features to a
-            finite number, or a vector of ``n`` outcomes that are known already.
+            finite number, or a vector of ``n`` outcomes that are known already. A pandas Series must
+            have the row labels of ``records``, in the same order: rows are taken by position.
         outcome_mechanism: Noise on the answers, drawn once for each record and kept. None: outcomes are
             answered as they are, and no guarantee covers them.
         shared_outcomes: Whether the outcome of a record depends on other records as well: a rank, a
@@ -81,7 +82,7 @@ class Curator:
         self._handed_over = False
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
-        measure = Objective(objective, len(self._records))
+        measure = Objective(objective, records, len(self._records))
         if max_queries is not None:
             validate.count(max_queries=max_queries)
         validate.generator(generator=generator)
@@ -216,7 +217,7 @@ class Curator:
         """
         table = self._scaling.check(records)
         answers = self._answers
-        known = answers.objective.of_joining(outcomes, len(table))
+        known = answers.objective.of_joining(outcomes, records, len(table))
         with self._lock:
             self._refuse_copies()
             known_before = RecordIndex(self._records.numpy())

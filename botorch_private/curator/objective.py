@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.frames import require_labels
 
 
 class MeasurementError(RuntimeError):
@@ -23,20 +24,22 @@ class Objective:
     Args:
         objective: A callable from a ``d`` float64 tensor of raw features to a finite number, or a vector
             of ``n`` outcomes.
+        records: The table that they belong to: a Series must have its row labels, in their order.
         n: Number of records.
 
     Attributes:
         last_failure: What the callable raised last, for the curator's eyes only.
     """
 
-    def __init__(self, objective: Callable[[Tensor], Any] | Any, n: int) -> None:
+    def __init__(self, objective: Callable[[Tensor], Any] | Any, records: Any, n: int) -> None:
         self._measure: Callable[[Tensor], Any] | None = objective if callable(objective) else None
         self.outcomes: Tensor | None = None
         if self._measure is None:
+            require_labels("objective", objective, records, "records")
             self.outcomes = validate.vector(objective=objective, length=n)
         self.last_failure: Exception | None = None
 
-    def of_joining(self, outcomes: Any, count: int) -> Tensor | None:
+    def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
         """Check the outcomes of records that join; `join` takes them over.
 
         Raises:
@@ -48,6 +51,7 @@ class Objective:
             return None
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
+        require_labels("outcomes", outcomes, records, "records")
         return validate.vector(outcomes=outcomes, length=count)
 
     def join(self, outcomes: Tensor | None) -> None:

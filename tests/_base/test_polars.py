@@ -34,7 +34,10 @@ def test_curator_and_transform_take_polars_frames_and_outcomes():
 
 
 def test_names_of_columns_are_checked():
-    with pytest.raises(ValueError, match=r"the columns \['age', 'dose'\], got \['dose', 'age'\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"the columns \['age', 'dose'\], in this order, but they are in another order: take rec",
+    ):
         SCALING.check(polars.DataFrame({"dose": [1.0], "age": [1.0]}))
 
 
@@ -54,7 +57,6 @@ def test_a_missing_value_is_named_by_row_and_column_with_a_remedy(column):
 @pytest.mark.parametrize(
     "column",
     [
-        [True, False],
         ["1", "smith"],
         [Decimal(1), Decimal(2)],
         [datetime.date(2024, 1, 1)] * 2,
@@ -68,14 +70,17 @@ def test_a_missing_value_is_named_by_row_and_column_with_a_remedy(column):
 def test_what_is_no_number_is_refused_by_column_with_a_remedy(column):
     with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
         SCALING.check(polars.DataFrame({"age": [1, 2], "dose": column}))
-    assert "columns ['dose'] do not: encode words as numbers first, or declare" in str(refused.value)
+    assert "column 1 (dose) does not: encode words as numbers first, or declare" in str(refused.value)
     assert "smith" not in str(refused.value)
 
 
 @pytest.mark.parametrize("beside", [[0.5, 1.5], [1, 2]])
 def test_integers_that_float64_would_round_are_refused(beside):
     frame = polars.DataFrame({"age": [2**53 + 1, 1], "dose": beside})
-    with pytest.raises(ValueError, match=r"must be exact in float64, got integers of 2\^53"):
+    with pytest.raises(
+        ValueError,
+        match=r"must be exact in float64, got an integer of 2\^53 or beyond in row 0, column 0 \(age\)",
+    ):
         SCALING.check(frame)
 
 

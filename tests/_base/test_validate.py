@@ -3,6 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
@@ -129,6 +130,8 @@ EXACT = np.array([[0, 1], [2, 3], [4, 5]])
         pd.DataFrame(EXACT, columns=["a", "b"]),
         pd.DataFrame({"a": EXACT[:, 0].astype(np.float32), "b": EXACT[:, 1]}),
         np.ma.array(EXACT, mask=False),
+        pa.table({"a": EXACT[:, 0], "b": EXACT[:, 1]}),
+        pa.record_batch({"a": EXACT[:, 0], "b": EXACT[:, 1]}),
     ],
     ids=lambda table: f"{type(table).__name__}-{getattr(table, 'dtype', '')}",
 )
@@ -149,11 +152,9 @@ def test_shorter_floats_are_widened_without_rounding(value):
 @pytest.mark.parametrize(
     ("table", "found"),
     [
-        ([[True, False]], "dtype bool"),
-        (torch.tensor([[True]]), "dtype torch.bool"),
         ([[1j]], "dtype complex128"),
         (torch.tensor([[1j]]), "dtype torch.complex64"),
-        ([["1", "2"]], "dtype <U1"),
+        ([["1", "2"]], "texts$"),
         ([[None, 1.0]], "dtype object"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "dtype datetime64"),
         pytest.param(
@@ -174,7 +175,10 @@ def test_a_table_of_another_type_is_refused_with_its_dtype(table, found):
 @pytest.mark.parametrize("make", [np.array, torch.tensor])
 def test_integers_that_float64_would_round_are_refused(make, integer):
     assert validate.matrix(records=make([[2**53 - 1]])).item() == 2**53 - 1
-    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+    with pytest.raises(
+        ValueError,
+        match=r"^records must be exact in float64, got an integer of 2\^53 or beyond in row 0, column 1",
+    ):
         validate.matrix(records=make([[1, integer]]))
 
 
@@ -232,7 +236,6 @@ def test_masked_entries_count_as_missing():
             [float("inf"), 1.0, float("nan")],
             r"must be finite, got an infinity at position 0 \(and 1 more positions\)",
         ),
-        ([True, False, True], "must be real numbers"),
         ("abc", "must be real numbers"),
     ],
 )
@@ -263,8 +266,14 @@ def test_a_long_value_is_cut_in_the_message():
 @pytest.mark.parametrize("beside", [[0.5, 1.5], [True, False], [1, 2]])
 def test_integers_of_a_data_frame_are_never_rounded_whatever_stands_beside_them(beside):
     frame = pd.DataFrame({"identity": [2**53 + 1, 1], "other": beside})
-    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+    with pytest.raises(
+        ValueError,
+        match=r"^records must be exact in float64, got an integer of 2\^53 or beyond in row 0, column 0",
+    ):
         validate.matrix(records=frame)
     nullable = frame.astype({"identity": "Int64"})
-    with pytest.raises(ValueError, match=r"^records must be exact in float64, got integers of 2\^53"):
+    with pytest.raises(
+        ValueError,
+        match=r"^records must be exact in float64, got an integer of 2\^53 or beyond in row 0, column 0",
+    ):
         validate.matrix(records=nullable)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import MISSING_REMEDY, no_query
+from botorch_private._base.frames import MISSING_REMEDY, cells, column_names, near_misses, no_query
 from botorch_private.curator.features.kinds import FeatureKind, Number
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.steps import Step
@@ -90,7 +90,7 @@ class Encoding:
         """Turn a data frame into numbers.
 
         Args:
-            table: pandas or polars data frame with a column for each feature; others are ignored.
+            table: Data frame of pandas, polars or pyarrow, with a column for each feature and maybe others.
             source: What to call it in messages.
             first_row: Number of its first row in messages.
 
@@ -102,10 +102,14 @@ class Encoding:
                 declared, or no finite number: the message names row and column, never the value.
         """
         no_query(source, table)
-        columns: list[Any] = list(getattr(table, "columns", ()))
+        columns = column_names(table)
+        if columns is None:
+            raise ValueError(
+                f"{source} must be a data frame with the declared columns, got {type(table).__name__}"
+            )
         for each in self.features:
             if columns.count(each.name) != 1:
-                found = "several" if each.name in columns else "none"
+                found = "several" if each.name in columns else f"none{near_misses(columns, each.name)}"
                 raise ValueError(f"{source} must have one column {each.name!r}, but it has {found}")
         parts = [self._encoded(each, table, source, first_row) for each in self.features]
         return torch.from_numpy(np.concatenate(parts, axis=1))
@@ -134,15 +138,15 @@ class Encoding:
     @staticmethod
     def _encoded(feature: FeatureKind, table: Any, source: str, first_row: int) -> np.ndarray:
         if isinstance(feature, Number):
-            return validate.matrix(**{source: table[[feature.name]]}).numpy()
-        cells = table[feature.name]
-        missing = np.asarray(cells.isna() if hasattr(cells, "isna") else cells.is_null(), dtype=bool)
+            one = table.select([feature.name]) if hasattr(table, "select") else table[[feature.name]]
+            return validate.matrix(column_names=(feature.name,), **{source: one}).numpy()
+        found, missing = cells(table, feature.name)
         if missing.any():
             raise ValueError(
                 f"{source} must have no missing values, got one "
                 f"{_place(missing, feature.name, first_row)}; {MISSING_REMEDY}"
             )
-        codes = feature.encode(cells.to_list())
+        codes = feature.encode(found)
         wrong = np.isnan(codes[:, 0])
         if wrong.any():
             raise ValueError(

@@ -151,11 +151,17 @@ class Category:
         """Return ``n x m`` numbers, NaN for what is no declared category."""
         codes = dict(zip(self.categories, np.eye(len(self.categories)), strict=True))
         none = np.full(len(self.categories), math.nan)
-        return np.array([codes.get(str(cell), none) for cell in cells]).reshape(-1, len(none))
+        found = [codes.get(str(cell), codes.get(_whole(cell), none)) for cell in cells]
+        return np.array(found).reshape(-1, len(none))
 
     def decode(self, rows: np.ndarray) -> list[Any]:
         """The nearest category."""
         return [self.categories[i] for i in rows.argmax(axis=1)]
+
+
+def _whole(cell: Any) -> str:
+    """A whole number without its decimal point: a column of codes may have been stored as floats."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else ""
 
 
 FeatureKind = Number | YesNo | Category

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import no_query
+from botorch_private._base.frames import require_columns, require_labels, row_labels
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import LARGEST_NORM
 from botorch_private.privacy.steps import Step
@@ -41,11 +41,8 @@ class PublicScaling:
             column that is at either end of its range, or one for each category, of which one is at its
             upper end and the others are at their lower. `Encoding` declares them. None: all are numbers.
 
-    Attributes:
-        unit (Tensor): What one unit of distance is, ``d`` floats in raw units.
-        features (int): Number of features, ``d``.
-        steps (tuple[Step, ...]): How far a change of each of the `choices` moves a record, in units.
-        public (bool): Whether nothing was learned from the table.
+    It is settled when it is made: what its properties return are copies, so that no later change of
+    them can scale records in another way than guarantees say.
 
     Raises:
         ValueError: If a bound is not finite, ``lower >= upper``, the lengths differ, or a choice is of
@@ -55,8 +52,6 @@ class PublicScaling:
         >>> scaling = PublicScaling([18.0, 0.0], [100.0, 200.0], names=["age", "weight"])
         >>> scaled = scaling.transform([[59.0, 250.0]])  # the weight is clipped to 200
     """
-
-    public = True
 
     def __init__(
         self,
@@ -68,27 +63,70 @@ class PublicScaling:
         names: Sequence[str] | None = None,
         choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self.lower = validate.vector(lower=lower)
-        self.features = len(self.lower)
+        self._lower = validate.vector(lower=lower)
+        self._public = True
         if self.features == 0:
             raise ValueError("lower must have at least 1 entry, got 0")
-        self.upper = validate.vector(upper=upper, length=self.features)
-        self.names = _checked_names(names, self.features)
+        self._upper = validate.vector(upper=upper, length=self.features)
+        self._names = _checked_names(names, self.features)
+        for name, given in (("lower", lower), ("upper", upper), ("lengthscale", lengthscale)):
+            self._refuse_other_labels(name, given)
+            require_labels(name, given, lower, "lower")
         validate.positive(radius=radius)
         if radius > LARGEST_NORM:
             raise ValueError(f"radius must be at most {LARGEST_NORM:g}, got {radius!r}")
-        self.radius = float(radius)
+        self._radius = float(radius)
         for column in range(self.features):
-            if not self.lower[column] < self.upper[column]:
+            if not self._lower[column] < self._upper[column]:
                 raise ValueError(
                     f"lower must be below upper, got lower >= upper for {self._name(column)}: "
-                    f"{float(self.lower[column])} >= {float(self.upper[column])}"
+                    f"{float(self._lower[column])} >= {float(self._upper[column])}"
                 )
-        centre = self.lower / 2 + self.upper / 2
-        half = torch.maximum(self.upper - centre, centre - self.lower)  # the centre is rounded
+        centre = self._lower / 2 + self._upper / 2
+        half = torch.maximum(self._upper - centre, centre - self._lower)  # the centre is rounded
         shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
         self._adopt(centre, shape, float((half / shape).norm()))
-        self.steps = self._steps(choices or {})
+        self._steps = self._steps_of(choices or {})
+
+    @property
+    def lower(self) -> Tensor:
+        """Smallest value of each feature, ``d`` floats in raw units."""
+        return self._lower.clone()
+
+    @property
+    def upper(self) -> Tensor:
+        """Largest value of each feature, ``d`` floats in raw units."""
+        return self._upper.clone()
+
+    @property
+    def unit(self) -> Tensor:
+        """What one unit of distance is, ``d`` floats in raw units."""
+        return self._unit.clone()
+
+    @property
+    def radius(self) -> float:
+        """Radius of the ball, in units."""
+        return self._radius
+
+    @property
+    def features(self) -> int:
+        """Number of features, ``d``."""
+        return len(self._lower)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the features, where they were declared."""
+        return self._names
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """How far a change of each of the choices moves a record, in units."""
+        return self._steps
+
+    @property
+    def public(self) -> bool:
+        """Whether nothing was learned from the table."""
+        return self._public
 
     @classmethod
     def from_data(
@@ -131,7 +169,7 @@ class PublicScaling:
         if largest == 0:
             raise ValueError("records must hold at least two different rows, got equal rows only")
         scaling._adopt(centre, shape, largest)
-        scaling.public = False
+        scaling._public = False
         return scaling
 
     def transform(self, records: Any) -> Tensor:
@@ -152,19 +190,15 @@ class PublicScaling:
     def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
         """Return a table as a finite ``n x d`` float64 tensor, or refuse it.
 
-        The columns of a data frame must carry the names of the features, in the same order: another
-        order would be scaled by the ranges of other features.
+        The columns of a data frame (pandas, polars, pyarrow) must carry the names of the features, in
+        the same order: another order would be scaled by the ranges of other features.
         """
-        no_query("records", records)
-        columns = [str(column) for column in getattr(records, "columns", ())]
-        numbered = all(column.isdigit() for column in columns)
-        if self.names and not numbered and columns != list(self.names):
-            raise ValueError(f"records must have the columns {list(self.names)}, got {columns}")
+        require_columns("records", records, self._names)
         return validate.matrix(
             records=records,
             columns=self.features,
             minimum_rows=minimum_rows,
-            column_names=self.names,
+            column_names=self._names,
         )
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
@@ -178,9 +212,9 @@ class PublicScaling:
 
     def scale_tensor(self, rows: Tensor) -> Tensor:
         """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""
-        lower, upper = self.lower.to(rows), self.upper.to(rows)
+        lower, upper = self._lower.to(rows), self._upper.to(rows)
         inside = torch.minimum(torch.maximum(rows, lower), upper)
-        return (inside - self._centre.to(rows)) / self.unit.to(rows)
+        return (inside - self._centre.to(rows)) / self._unit.to(rows)
 
     def inverse(self, scaled: Any) -> Tensor:
         """Map scaled rows back to raw units; what `transform` clipped stays clipped.
@@ -192,7 +226,7 @@ class PublicScaling:
             ``n x d`` float64 tensor in raw units, not limited to the declared ranges.
         """
         rows = validate.matrix(scaled=scaled, columns=self.features)
-        return rows * self.unit + self._centre
+        return rows * self._unit + self._centre
 
     def clipped(self, records: Any) -> Tensor:
         """Say which records have a value outside its declared range.
@@ -206,7 +240,7 @@ class PublicScaling:
             ``n`` booleans.
         """
         table = self.check(records)
-        return ((table < self.lower) | (table > self.upper)).any(dim=1)
+        return ((table < self._lower) | (table > self._upper)).any(dim=1)
 
     def check_belongs(self, guarantee: PrivacyGuarantee, name: str) -> None:
         """Refuse the guarantee of a release that was not made by these ranges.
@@ -243,24 +277,24 @@ class PublicScaling:
                 )
 
     def __repr__(self) -> str:
-        return f"PublicScaling(features={self.features}, radius={self.radius}, public={self.public})"
+        return f"PublicScaling(features={self.features}, radius={self._radius}, public={self.public})"
 
     def _adopt(self, centre: Tensor, shape: Tensor, largest_norm: float) -> None:
         """Put the centre at the origin, and what is `largest_norm` shapes away on the sphere."""
-        unit = shape * largest_norm * _ROUNDING_MARGIN / self.radius
+        unit = shape * largest_norm * _ROUNDING_MARGIN / self._radius
         for column in range(self.features):
             if not 0 < unit[column] < math.inf:
                 raise ValueError(
                     f"ranges, lengthscale and radius must give a finite unit > 0 in float64, got "
                     f"{float(unit[column])} for {self._name(column)}"
                 )
-        self._centre, self.unit = centre, unit
+        self._centre, self._unit = centre, unit
 
-    def _steps(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
+    def _steps_of(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
         widths = dict(
             zip(
-                self.names or (),
-                (self.upper / self.unit - self.lower / self.unit).tolist(),
+                self._names or (),
+                (self._upper / self._unit - self._lower / self._unit).tolist(),
                 strict=False,
             )
         )
@@ -288,8 +322,18 @@ class PublicScaling:
                 )
         return shape
 
+    def _refuse_other_labels(self, name: str, given: Any) -> None:
+        """Refuse a pandas Series that is labelled by other features, or by them in another order."""
+        labels = [] if row_labels(given) is None else list(row_labels(given))
+        named = any(isinstance(each, str) for each in labels)
+        if named and self._names and labels != list(self._names):
+            raise ValueError(
+                f"{name} must be labelled by names, in their order: entries are taken by position, so "
+                f"take {name}.loc[names]"
+            )
+
     def _name(self, column: int) -> str:
-        return f"column {column}" + (f" ({self.names[column]})" if self.names else "")
+        return f"column {column}" + (f" ({self._names[column]})" if self._names else "")
 
 
 def _checked_names(names: Sequence[str] | None, features: int) -> tuple[str, ...] | None:

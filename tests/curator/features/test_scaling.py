@@ -306,7 +306,7 @@ def test_columns_of_a_data_frame_must_be_the_features_in_their_order():
     assert torch.equal(scaling.transform(table), scaling.transform(table.to_numpy()))
     for wrong in (table[["pressure", "age"]], table.rename(columns={"age": "Age"})):
         with pytest.raises(
-            ValueError, match=r"records must have the columns \['age', 'pressure'\], got"
+            ValueError, match=r"records must have the columns \['age', 'pressure'\], in this order, but "
         ):
             scaling.transform(wrong)
     assert PublicScaling([0.0, 0.0], [1.0, 2.0]).transform(table).shape == (2, 2)  # nothing to compare
@@ -317,10 +317,10 @@ def test_columns_that_hold_no_numbers_are_named_and_yes_no_columns_are_widened()
     scaling = PublicScaling([0.0, 0.0], [1.0, 2.0])
     table = pd.DataFrame({"smoker": [True, False], "dose": [1.0, 2.0]})
     assert torch.equal(scaling.transform(table), scaling.transform([[1.0, 1.0], [0.0, 2.0]]))
-    with pytest.raises(ValueError, match=r"columns \['ward'\] do not: encode words"):
+    with pytest.raises(ValueError, match=r"column 0 does not: encode words"):
         scaling.transform(pd.DataFrame({"ward": ["a", "b"], "dose": [1.0, 2.0]}))
     holes = pd.DataFrame({"smoker": [1, None], "dose": [1.0, 2.0]}).astype({"smoker": "Int64"})
-    with pytest.raises(ValueError, match=r"got NaN in row 1, column 0 \(smoker\); drop such records"):
+    with pytest.raises(ValueError, match=r"got NaN in row 1, column 0; drop such records"):
         scaling.transform(holes)
     whole = holes.fillna(0)
     assert torch.equal(scaling.transform(whole), scaling.transform([[1.0, 1.0], [0.0, 2.0]]))
