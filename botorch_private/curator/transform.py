@@ -90,7 +90,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     @property
     def permutation(self) -> Tensor:
         """Released row -> record, ``n`` integers. For the curator's eyes only."""
-        return self._secret.published.permutation
+        return self._secret.published.permutation.clone()
 
     @property
     def released_rows(self) -> Tensor:

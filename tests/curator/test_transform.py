@@ -372,3 +372,11 @@ def test_a_flag_that_was_switched_off_is_refused_rather_than_mixing_raw_and_rele
     setattr(transform, flag, False)
     with pytest.raises(ValueError, match=r"transform_on_train, .* must stay True"):
         transform(records)
+
+
+def test_a_handed_out_permutation_is_a_copy(records, scaling):
+    transform = PrivateProjectionTransform(records, scaling, NoisyProjection(3.0))
+    before = transform.permutation
+    transform.permutation.zero_()
+    assert torch.equal(transform.permutation, before)
+    assert before.sort().values.tolist() == list(range(len(records)))

@@ -90,7 +90,7 @@ class Encoding:
         """Turn a data frame into numbers.
 
         Args:
-            table: Data frame of pandas, polars or pyarrow, with a column for each feature and maybe others.
+            table: Data frame of pandas, polars or pyarrow, with a column for each feature at least.
             source: What to call it in messages.
             first_row: Number of its first row in messages.
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import NoisyProjection, PrivacyLeakWarning, PublicScaling
+from botorch_private import Curator, NoisyProjection, PrivacyLeakWarning, PublicScaling
 from botorch_private.curator.publish import planned_guarantee
 
 properties = settings(derandomize=True, max_examples=100, deadline=None)
@@ -379,3 +379,34 @@ def test_choices_of_columns_that_are_not_there_are_refused(choices, message):
         PublicScaling([0.0, 0.0], [1.0, 1.0], names=["a", "b"], choices=choices)
     with pytest.raises(ValueError, match="choices must"):
         PublicScaling([0.0, 0.0], [1.0, 1.0], choices=choices)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "unit"])
+def test_what_a_property_returns_cannot_change_how_records_are_scaled(name, scaling, records):
+    before = scaling.transform(records)
+    stated = getattr(scaling, name).clone()
+    handed = getattr(scaling, name)
+    handed *= 0.1
+    assert torch.equal(getattr(scaling, name), stated)
+    assert torch.equal(scaling.transform(records), before)
+
+
+@pytest.mark.parametrize(
+    "name", ["lower", "upper", "unit", "radius", "public", "names", "steps", "features"]
+)
+def test_a_scaling_is_settled_when_it_is_made(name, scaling):
+    with pytest.raises(AttributeError):
+        setattr(scaling, name, getattr(scaling, name))
+
+
+def test_records_that_join_are_scaled_as_the_guarantee_says(records, scaling):
+    """Whatever was done to the tensors that were handed out."""
+    curator = Curator(records, scaling, NoisyProjection(1e6), torch.zeros(len(records)))
+    unit, upper, permutation = scaling.unit, scaling.upper, curator.permutation
+    unit *= 0.1
+    upper *= 100
+    permutation *= 0
+    with pytest.warns(PrivacyLeakWarning, match="equal records"):
+        rows = curator.add(records, torch.zeros(len(records))).candidates
+    exact = scaling.transform(torch.cat([records, records]))[curator.permutation]
+    assert float((rows - exact).abs().max()) < 0.01
