@@ -7,7 +7,6 @@ would be a record.
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +16,17 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import MISSING_REMEDY
+from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY
+from botorch_private.curator.features.csv_shape import (
+    FIRST_ROW,
+    count_records,
+    read_header,
+    refuse_lookalikes,
+    require_names,
+)
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Number
 
-_FIRST_ROW = 2
 _NUMBERS = "iufb"
 
 
@@ -75,7 +80,7 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
         for name in texts:
             _refuse_empty_cells(words[name], name, path)
         frame = words if frame is None else frame.join(words)
-    return encoding.encode(frame, source=str(path), first_row=_FIRST_ROW)
+    return encoding.encode(frame, source=str(path), first_row=FIRST_ROW)
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
@@ -84,25 +89,19 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     Raises:
         FileNotFoundError: If there is no such file.
         ImportError: If pyarrow is needed for .parquet and is not installed.
-        ValueError: If the file is damaged, or a name is empty, a number, or stands twice: a first row
-            without names would be a record.
+        ValueError: If the file is damaged, or a name has no letter, holds a separator, or stands twice:
+            a first row without names would be a record. Columns without a name are left out.
     """
     path = _existing(Path(path))
-    if path.suffix.lower() == ".parquet":
-        names = _parquet_names(path)
-    else:
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                names = next(csv.reader(file), [])
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
-        except csv.Error as error:
-            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
+    parquet = path.suffix.lower() == ".parquet"
+    names = [name for name in (_parquet_names if parquet else read_header)(path) if name.strip()]
     if not names:
         raise ValueError(f"{path} must have names in its first row, but it is empty")
     for position, name in enumerate(names, start=1):
         problem = _no_name(name) or ("stands twice" if names.count(name) > 1 else "")
         if problem:
+            if not parquet:
+                refuse_lookalikes(path)
             raise ValueError(
                 f"{path} must have names of columns in its first row, but number {position} {problem}"
             )
@@ -110,13 +109,10 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _no_name(name: str) -> str:
-    if not name.strip():
-        return "is empty"
-    try:
-        float(name)
-    except ValueError:
-        return ""
-    return "is a number"
+    """Why a text is no name of a column: a first row without names would be a record."""
+    if not any(letter.isalpha() for letter in name):
+        return "has no letter"
+    return "holds several cells" if any(mark in name for mark in ";\t\n") else ""
 
 
 def _numbers(path: Path, wanted: list[str]) -> Any:
@@ -143,7 +139,20 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     path = Path(path)
     cells = _load(path, [column], texts=True)[column]
     _refuse_empty_cells(cells, column, path)
-    return [str(cell) for cell in cells]
+    texts = [_as_text(cell) for cell in cells.tolist()]
+    wrong = np.array([text is None for text in texts])
+    if wrong.any():
+        raise ValueError(
+            f"{path} must hold texts or whole numbers, got something else {_place(wrong, column)}"
+        )
+    return [text for text in texts if text is not None]
+
+
+def _as_text(cell: Any) -> str | None:
+    """A text as it is, and a whole number without a point or an exponent; None for anything else."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_IN_FLOAT64:
+        return str(int(cell))
+    return str(cell) if isinstance(cell, (str, int)) and not isinstance(cell, bool) else None
 
 
 def _existing(path: Path) -> Path:
@@ -158,13 +167,8 @@ def _load(path: Path, wanted: list[str], *, texts: bool = False) -> Any:
     _existing(path)
     # Among texts nothing but an empty cell is missing: "NA" may be somebody's name.
     as_texts = {"dtype": str, "keep_default_na": False, "na_values": [""]} if texts else {}
-    try:
-        if path.suffix.lower() == ".csv":
-            frame = _read_csv(path, wanted, **as_texts)
-        else:
-            frame = _read_parquet(path, wanted)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
+    csv = path.suffix.lower() == ".csv"
+    frame = _read_csv(path, wanted, **as_texts) if csv else _read_parquet(path, wanted)
     if len(frame) == 0:
         raise ValueError(f"{path} must hold at least one record, but it holds none")
     return frame
@@ -175,13 +179,14 @@ def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
         import pandas
     except ImportError as error:
         raise ImportError("tables need pandas: pip install 'botorch-private[frames]'") from error
-    _check_shape(path, wanted)
+    records = count_records(path, wanted)
     try:
         return pandas.read_csv(
             path,
             encoding="utf-8-sig",
             usecols=wanted,
             index_col=False,
+            nrows=records,
             skip_blank_lines=False,  # so that rows are counted as a spreadsheet does
             low_memory=False,
             **options,
@@ -191,23 +196,6 @@ def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
         raise ValueError(f"{path} must be a comma-separated table, but it cannot be read") from error
 
 
-def _check_shape(path: Path, wanted: list[str]) -> None:
-    """Refuse rows with more or fewer cells than names: a decimal comma would shift its neighbours."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file)
-        try:
-            names = next(rows, [])
-            _check_names(names, wanted, path)
-            for number, row in enumerate(rows, start=_FIRST_ROW):
-                if len(row) != len(names):
-                    raise ValueError(
-                        f"{path} must have as many cells in each row as there are names in row 1, "
-                        f"{len(names)}, got {len(row)} in row {number}"
-                    )
-        except csv.Error as error:
-            raise ValueError(f"{path} must be a comma-separated table, but {error}") from error
-
-
 def _exact_digits(version: str) -> dict[str, Any]:
     """Option that has every digit count: from pandas 3.1 on it is the default, and deprecated."""
     major, minor = (int(part) for part in version.split(".")[:2])
@@ -215,7 +203,7 @@ def _exact_digits(version: str) -> dict[str, Any]:
 
 
 def _read_parquet(path: Path, wanted: list[str]) -> Any:
-    _check_names(_parquet_names(path), wanted, path)
+    require_names(_parquet_names(path), wanted, path)
     import pyarrow
     from pyarrow import parquet
 
@@ -243,16 +231,7 @@ def _parquet_names(path: Path) -> list[str]:
 
 
 def _damaged(path: Path) -> ValueError:
-    return ValueError(f"{path} must be a whole .parquet file, but it is damaged or none")
-
-
-def _check_names(found: list[str], wanted: list[str], path: Path) -> None:
-    for name in wanted:
-        if found.count(name) != 1:
-            problem = "it has several" if name in found else "it has none"
-            raise ValueError(
-                f"{path} must have one column {name!r}, by the names in its first row, but {problem}"
-            )
+    return ValueError(f"{path} must be a whole .parquet file, but it is damaged or something else")
 
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
@@ -287,6 +266,6 @@ def _place(bad: np.ndarray, name: str) -> str:
     others = int(bad.sum()) - 1
     more = f" (and {others} more in this column)" if others else ""
     return (
-        f"in row {int(np.flatnonzero(bad)[0]) + _FIRST_ROW}, column {name!r}{more}; rows are counted as "
+        f"in row {int(np.flatnonzero(bad)[0]) + FIRST_ROW}, column {name!r}{more}; rows are counted as "
         f"in a spreadsheet, with the names in row 1"
     )

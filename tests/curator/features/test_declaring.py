@@ -97,7 +97,7 @@ def test_nothing_is_overwritten_and_wrong_inputs_are_refused(place, capsys):
     assert "there is no file" in fails(["check", "none.toml"], capsys)
     (place / "record.csv").write_text("smith,50\n")
     err = fails(["template", "record.csv"], capsys)
-    assert "number 2 is a number" in err
+    assert "number 2 has no letter" in err
     assert "smith" not in err
 
 

@@ -69,12 +69,12 @@ def test_a_mark_at_the_start_quotes_and_windows_line_ends_are_read(write):
         ),
         ("", "must have one column 'age'"),
         ("50,smith\n60,jones\n", "must have one column 'age'"),
-        ("age;weight\n50;60\n", "must have one column 'age'"),
+        ("age;weight\n50;60\n", "looks separated by semicolons"),
         ("age,weight\n", "must hold at least one record, but it holds none"),
         ("age,weight\n1,2\n3,smith\n", "got something else in row 3, column 'weight'"),
         ("age,weight\n1,2\n,2\n,2\n", "no empty cells, got one in row 3, column 'age' (and 1 more"),
         ("age,weight\n1,2\n3\n", "as there are names in row 1, 2, got 1 in row 3"),
-        ("age,weight\n1,2\n\n3,4\n", "as there are names in row 1, 2, got 0 in row 3"),
+        ("age,weight\n1,2\n\n3,4\n", "no empty rows among its records, got one in row 3"),
         ("age,weight\n1,NA\n", "got one in row 2, column 'weight'"),
         ("age,weight\n1,inf\n", "got an infinite one in row 2, column 'weight'"),
         ("age,weight\n1,2,smith\n3,4,smith\n", "as there are names in row 1, 2, got 3 in row 2"),
@@ -121,10 +121,10 @@ def test_files_that_are_no_tables_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet"):
         read_table(tmp_path / "table.xlsx", ["age"])
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfea\x00")
-    with pytest.raises(ValueError, match="must be UTF-8 text"):
+    with pytest.raises(ValueError, match="must be comma-separated UTF-8 text .* looks like UTF-16"):
         read_table(tmp_path / "bytes.csv", ["age"])
     (tmp_path / "bytes.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(ValueError, match="damaged or none"):
+    with pytest.raises(ValueError, match="damaged or something else"):
         read_table(tmp_path / "bytes.parquet", ["age"])
 
 
@@ -190,11 +190,14 @@ def test_an_empty_cell_is_refused_with_what_to_do_about_it(write):
 
 def test_names_of_columns_are_read_and_a_record_in_their_place_is_refused(write, tmp_path):
     assert read_names(write('age,"a,b",smith\n1,2,3\n', encoding="utf-8-sig")) == ["age", "a,b", SECRET]
+    assert read_names(write(",age,b,,\n0,1,2,,\n")) == ["age", "b"]
     pandas.DataFrame({"age": [1], "b": [2]}).to_parquet(tmp_path / "table.parquet")
     assert read_names(tmp_path / "table.parquet") == ["age", "b"]
     for text, message in (
-        ("smith,50\njones,60\n", "but number 2 is a number"),
-        ("smith,,age\n", "but number 2 is empty"),
+        ("smith,50\njones,60\n", "but number 2 has no letter"),
+        ("smith,2024-01-01,age\n", "but number 2 has no letter"),
+        ("smith,'1;2a',age\n", "but number 2 holds several cells"),
+        (",,\n", "must have names in its first row, but it is empty"),
         ("age,smith,age\n", "but number 1 stands twice"),
         ("", "must have names in its first row, but it is empty"),
     ):
@@ -211,3 +214,76 @@ def test_a_missing_reader_is_named_with_what_to_install(monkeypatch, tmp_path, m
     without(missing, monkeypatch, read_table.__module__)
     with pytest.raises(ImportError, match=rf"pip install 'botorch-private\[{extra}\]'"):
         import_module(read_table.__module__).read_table(tmp_path / name, ["age"])
+
+
+STRAY = [
+    'age,weight,note\n10,1,a\n30,2,"5 mg tablet\n40,3,b\n50,4,2" scar\n60,5,c\n',
+    'age,weight,note\n10,1,a\n30,2,"5 mg tablet\n40,3,b\n50,4,2"\n60,5,c\n',
+    'age,weight,note\n10,1,a\n30,2,"5 mg tablet\n40,3,b\n50,4,c\n',
+    'age,weight,note\n10,1,a\n30,2,"a \\" b"\n40,3,b\n',
+]
+
+
+@pytest.mark.parametrize("text", STRAY, ids=["within", "at an end", "never", "backslash"])
+def test_a_stray_quote_is_refused_by_its_row_also_in_a_column_that_is_not_declared(write, text):
+    with pytest.raises(ValueError, match=r"must have quotes .*in row 3") as refused:
+        read_table(write(text), ["age", "weight"])
+    assert "tablet" not in str(refused.value)
+    assert "scar" not in str(refused.value)
+
+
+def test_quotes_that_are_right_are_read(write):
+    text = 'age,weight,note\n1,2,"a ""b"" c, d"\n3,4,"two\nlines"\n5,6,\n'
+    assert read_table(write(text), ["age", "weight"]).tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n\n", ",,\n,,\n", "\r\n,,"])
+def test_empty_rows_at_the_end_are_no_records(write, end):
+    text = "age,weight,note\n1,2,a\n3,4,b" + ("\n" if end.startswith(",") else "") + end
+    assert read_table(write(text), ["age", "weight"]).tolist() == [[1, 2], [3, 4]]
+    assert read_texts(write(text), "note") == ["a", "b"]
+
+
+def test_a_long_cell_of_another_column_is_no_reason_to_refuse(write):
+    assert read_table(write(f"age,note\n1,{'x' * 200_000}\n"), ["age"]).tolist() == [[1]]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK\x03\x04rest", "looks like an Excel workbook: save it as 'CSV UTF-8"),
+        ("age,weight\n1,2\n".encode("utf-16"), "looks like UTF-16: rewrite it once by pandas.read_csv"),
+        (
+            b"age\tweight\n1\t2\n",
+            r"looks separated by tabs: rewrite it .*read_csv\(FILE, sep",
+        ),
+        (
+            "age;größe\n1,5;2\n".encode("latin-1"),
+            "by semicolons: .*decimal=',', encoding='latin-1'",
+        ),
+        ("age,größe\n1,2\n".encode("latin-1"), r"is not UTF-8: .*read_csv\(FILE, encoding='latin-1'\)"),
+        (b"# export of 2026\nage,weight\n1,2\n", "begins with a comment"),
+        (b"PAR1rest", "looks like a .parquet file"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_names, lambda path: read_table(path, ["age"])])
+def test_what_another_kind_of_file_looks_like_is_said_with_what_to_type(tmp_path, content, said, read):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        read(path)
+
+
+def test_a_near_miss_of_a_name_is_said(write):
+    with pytest.raises(ValueError, match="it has none; the name of column 1 differs only by spaces"):
+        read_table(write("age, Weight\n1,2\n"), ["age", "weight"])
+
+
+def test_identifiers_of_a_parquet_file_are_texts_or_whole_numbers(tmp_path):
+    path = tmp_path / "table.parquet"
+    pandas.DataFrame({"id": [7.0, 1e15]}).to_parquet(path)
+    assert read_texts(path, "id") == ["7", "1000000000000000"]
+    for wrong in ([1.2e16, 1.0], [1.5, 2.0], [b"a", b"b"], [True, False]):
+        pandas.DataFrame({"id": wrong}).to_parquet(path)
+        with pytest.raises(ValueError, match="must hold texts or whole numbers"):
+            read_texts(path, "id")
