@@ -47,6 +47,11 @@ SHARED_OUTCOMES = (
 ONE_RECORD = (
     "one record is protected at a time: a person who appears in several records is protected less"
 )
+CHOSEN_BLIND = (
+    "ranges, features, categories, epsilon and delta were chosen from what they mean, without a look at "
+    "the table; nothing here can check that"
+)
+MEMBERSHIP = "that a person is in the table is not hidden, nor is the number of records"
 TRUE_ENTROPY = "the operating system's random numbers are taken to be uniform and independent"
 RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
 
@@ -105,6 +110,8 @@ class PrivacyGuarantee:
     OF_A_RELEASE: ClassVar[tuple[str, ...]] = (
         OUTCOMES_NOT_COVERED,
         ONE_RECORD,
+        MEMBERSHIP,
+        CHOSEN_BLIND,
         RELEASES_ADD_UP,
         TRUE_ENTROPY,
     )

@@ -382,3 +382,12 @@ def test_the_sharpest_of_several_releases_locates_a_record():
 def test_a_projected_release_locates_only_the_projection():
     assert "units of its record's projection; who knows more" in str(PROJECTED)
     assert "units of its record; who knows more" in str(LAPLACE)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_printed_guarantee_says_what_it_rests_on_and_leaves_out(delta):
+    guarantee = NoisyProjection(3.0, delta).guarantee(n=1000, d=2)
+    said = " ".join(str(guarantee).split())
+    assert "that a person is in the table is not hidden, nor is the number of records" in said
+    assert "chosen from what they mean, without a look at the table; nothing here can check that" in said
+    assert guarantee.records == 1000  # the number of records is public: it travels with the guarantee
