@@ -417,7 +417,7 @@ def test_rows_of_any_kind_become_a_float64_tensor_and_numpy_settings_can_be_save
         ([[1.0, 2.0]], "^candidates must have at least 2 rows, got 1"),
         ([1.0, 2.0], r"^candidates must have 2 dimensions .* got shape \(2,\)"),
         ([[1.0, 2.0], [1.0, float("nan")]], "^candidates must be finite, got NaN in row 1, column 1"),
-        ([["1"], ["2"]], "^candidates must be real numbers"),
+        ([[1j], [2j]], "^candidates must be real numbers"),
     ],
 )
 def test_unusable_rows_are_refused(rows, message):
