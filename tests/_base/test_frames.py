@@ -21,7 +21,7 @@ LIBRARIES = {
     "pandas": pandas.DataFrame,
     "polars": polars.DataFrame,
     "pyarrow": pyarrow.table,
-    "batch": pyarrow.record_batch,
+    "batch": lambda table: pyarrow.table(table).to_batches()[0],
 }
 MARK = "Anna Muster 41731905"
 SCALING = PublicScaling([0.0, 0.0], [100.0, 200.0], names=["age", "weight"])

@@ -131,7 +131,7 @@ EXACT = np.array([[0, 1], [2, 3], [4, 5]])
         pd.DataFrame({"a": EXACT[:, 0].astype(np.float32), "b": EXACT[:, 1]}),
         np.ma.array(EXACT, mask=False),
         pa.table({"a": EXACT[:, 0], "b": EXACT[:, 1]}),
-        pa.record_batch({"a": EXACT[:, 0], "b": EXACT[:, 1]}),
+        pa.table({"a": EXACT[:, 0], "b": EXACT[:, 1]}).to_batches()[0],
     ],
     ids=lambda table: f"{type(table).__name__}-{getattr(table, 'dtype', '')}",
 )
