@@ -81,7 +81,7 @@ def require_labels(name: str, value: Any, wanted: Any, of: str) -> None:
         of: What to call that in messages.
     """
     here, there = row_labels(value), row_labels(wanted)
-    if here is None or there is None or (len(here) == len(there) and bool((here == there).all())):
+    if here is None or there is None or here.equals(there):
         return
     raise ValueError(
         f"{name} must have the row labels of {of}, in the same order, since rows are taken by position: "
@@ -90,8 +90,8 @@ def require_labels(name: str, value: Any, wanted: Any, of: str) -> None:
 
 
 def row_labels(value: Any) -> Any:
-    """The index of a pandas Series or frame; None for anything else."""
-    return value.index if _library(value) == "pandas" and hasattr(value, "index") else None
+    """The index of a Series or frame of pandas, or of a kind made from them; None for anything else."""
+    return value.index if hasattr(value, "iloc") and hasattr(value.index, "equals") else None
 
 
 def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) -> Any:
@@ -139,14 +139,15 @@ def cells(value: Any, name: str) -> tuple[list[Any], np.ndarray]:
     return found, np.asarray(missing, dtype=bool)
 
 
-def near_misses(found: Sequence[Any], wanted: str) -> str:
-    """Say where a name stands that differs from a wanted one in its spelling alone; may be empty."""
-    places = [
-        str(i) for i, each in enumerate(found) if each != wanted and _alike(each) == _alike(wanted)
-    ]
-    if not places:
+def miscounted(found: Sequence[Any], wanted: str) -> str:
+    """Say that a wanted column is not there exactly once, and where one is spelled alike; else empty."""
+    if found.count(wanted) == 1:
         return ""
-    return f"; the name of column {', '.join(places)} {_NEAR}"
+    if wanted in found:
+        return "it has several"
+    places = [str(i) for i, each in enumerate(found) if _alike(each) == _alike(wanted)]
+    near = f"; the name of column {', '.join(places)} {_NEAR}" if places else ""
+    return f"it has none{near}"
 
 
 def no_query(name: str, value: Any) -> None:
@@ -192,10 +193,7 @@ def _column(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:
             return None
         missing = np.asarray(raw.is_null(), dtype=bool)
         filled = raw.fill_null(False if text == "bool" else 0) if missing.any() else raw
-        numbers = (
-            filled.to_numpy() if hasattr(filled, "chunks") else filled.to_numpy(zero_copy_only=False)
-        )
-        return np.asarray(numbers), missing
+        return np.asarray(filled), missing
     if library == "polars":
         kind = raw.dtype
         boolean = str(kind) == "Boolean"

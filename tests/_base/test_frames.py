@@ -138,6 +138,21 @@ def test_outcomes_of_other_rows_are_refused():
     assert Curator(PEOPLE.to_numpy(), SCALING, mechanism, OUTCOMES).outcomes.tolist() == [300, 100, 200]
 
 
+class Places(pandas.DataFrame):
+    """A frame that another library made from that of pandas."""
+
+    __module__ = "elsewhere"
+
+
+def test_labels_count_in_frames_that_are_made_from_those_of_pandas_and_where_one_is_missing():
+    people = Places(PEOPLE)
+    message = refused(lambda y: Curator(people, SCALING, NoisyProjection(1.0), y), OUTCOMES)
+    assert "objective must have the row labels of records" in message
+    holes = PEOPLE.set_axis(["p1", None, "p3"])
+    outcomes = pandas.Series([1.0, 2.0, 3.0], index=holes.index)
+    assert Curator(holes, SCALING, NoisyProjection(1.0), outcomes).outcomes.tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("declared", [("age", "weight"), None])
 @pytest.mark.parametrize("name", ["lower", "upper", "lengthscale"])
 def test_ranges_that_are_labelled_by_other_features_are_refused(name, declared):

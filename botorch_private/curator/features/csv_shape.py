@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from botorch_private._base.frames import near_misses
+from botorch_private._base.frames import miscounted
 
 FIRST_ROW = 2
 _HEAD = 4096
@@ -62,7 +62,7 @@ def count_records(path: Path, wanted: Sequence[str]) -> int:
                     f"{path} must have no empty rows among its records, got one in row {row - 1}"
                 )
             records += 1
-            if any("\n" in cell and _swallowed(cell, len(names)) for cell in cells):
+            if any(("\n" in cell or "\r" in cell) and _swallowed(cell, len(names)) for cell in cells):
                 raise ValueError(
                     f"{path} must have quotes that close in their own row: in row {row} one holds whole "
                     f"rows, which would be lost; remove it, or write it twice inside a quoted cell"
@@ -73,10 +73,9 @@ def count_records(path: Path, wanted: Sequence[str]) -> int:
 def require_names(found: Sequence[str], wanted: Sequence[str], path: Path) -> None:
     """Refuse a table in which a wanted column is missing or stands twice."""
     for name in wanted:
-        if found.count(name) != 1:
+        if problem := miscounted(found, name):
             if len(found) < 2 and path.suffix.lower() == ".csv":
                 refuse_lookalikes(path)
-            problem = "it has several" if name in found else f"it has none{near_misses(found, name)}"
             raise ValueError(
                 f"{path} must have one column {name!r}, by the names in its first row, but {problem}"
             )

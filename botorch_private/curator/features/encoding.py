@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import MISSING_REMEDY, cells, column_names, near_misses, no_query
+from botorch_private._base.frames import MISSING_REMEDY, cells, column_names, miscounted, no_query
 from botorch_private.curator.features.kinds import FeatureKind, Number
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.steps import Step
@@ -108,9 +108,8 @@ class Encoding:
                 f"{source} must be a data frame with the declared columns, got {type(table).__name__}"
             )
         for each in self.features:
-            if columns.count(each.name) != 1:
-                found = "several" if each.name in columns else f"none{near_misses(columns, each.name)}"
-                raise ValueError(f"{source} must have one column {each.name!r}, but it has {found}")
+            if problem := miscounted(columns, each.name):
+                raise ValueError(f"{source} must have one column {each.name!r}, but {problem}")
         parts = [self._encoded(each, table, source, first_row) for each in self.features]
         return torch.from_numpy(np.concatenate(parts, axis=1))
 

@@ -221,10 +221,11 @@ STRAY = [
     'age,weight,note\n10,1,a\n30,2,"5 mg tablet\n40,3,b\n50,4,2"\n60,5,c\n',
     'age,weight,note\n10,1,a\n30,2,"5 mg tablet\n40,3,b\n50,4,c\n',
     'age,weight,note\n10,1,a\n30,2,"a \\" b"\n40,3,b\n',
+    'age,weight,note\r10,1,a\r30,2,"5 mg tablet\r40,3,b\r50,4,2"\r60,5,c\r',
 ]
 
 
-@pytest.mark.parametrize("text", STRAY, ids=["within", "at an end", "never", "backslash"])
+@pytest.mark.parametrize("text", STRAY, ids=["within", "at an end", "never", "backslash", "old Mac"])
 def test_a_stray_quote_is_refused_by_its_row_also_in_a_column_that_is_not_declared(write, text):
     with pytest.raises(ValueError, match=r"must have quotes .*in row 3") as refused:
         read_table(write(text), ["age", "weight"])
