@@ -390,4 +390,6 @@ def test_a_printed_guarantee_says_what_it_rests_on_and_leaves_out(delta):
     said = " ".join(str(guarantee).split())
     assert "that a person is in the table is not hidden, nor is the number of records" in said
     assert "chosen from what they mean, without a look at the table; nothing here can check that" in said
+    answers = str(OutcomeMechanism(3.0, delta, (0.0, 1.0)).guarantee())
+    assert "chosen from what they mean, without a look at the table" in answers
     assert guarantee.records == 1000  # the number of records is public: it travels with the guarantee

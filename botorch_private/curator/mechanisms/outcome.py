@@ -14,6 +14,7 @@ from botorch_private.curator.mechanisms.base import SEEDED, plain_numbers
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import NOISES, calibrate, sample_on_grid
 from botorch_private.privacy.guarantee import (
+    CHOSEN_BLIND,
     ONE_RECORD,
     OUTCOME_MISSING,
     OWN_OUTCOME,
@@ -105,6 +106,7 @@ class OutcomeMechanism:
                 OWN_OUTCOME if answers is None else SHARED_OUTCOMES,
                 OUTCOME_MISSING,
                 ONE_RECORD,
+                CHOSEN_BLIND,
                 TRUE_ENTROPY,
             ),
             law=law,
