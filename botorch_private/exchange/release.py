@@ -18,6 +18,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -42,6 +43,8 @@ class Release:
             rotated or projected.
         outcome_guarantee: What is promised about the answers to come; None where outcomes are answered
             as they are.
+        cells: How the cells lie to each other, where rows are labels: ``n x 2`` candidates are the
+            label and the number of the row. None: rows are noisy records.
 
     Example:
         >>> release = Curator(records, scaling, NoisyProjection(1.0), outcomes).release
@@ -56,6 +59,7 @@ class Release:
     noise_dim: int
     isotropic: bool
     outcome_guarantee: PrivacyGuarantee | None = None
+    cells: CellSpace | None = None
 
     def __post_init__(self) -> None:
         rows = validate.matrix(candidates=self.candidates, minimum_rows=2)
@@ -66,6 +70,26 @@ class Release:
         plain |= {"noise_dim": int(self.noise_dim), "isotropic": bool(self.isotropic)}
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        if self.cells is not None:
+            _require_labels(rows, self.cells)
+
+    @classmethod
+    def of_labels(
+        cls,
+        labels: Tensor,
+        cells: CellSpace,
+        guarantee: PrivacyGuarantee,
+        *,
+        outcome_guarantee: PrivacyGuarantee | None = None,
+    ) -> Release:
+        """Release of ``n`` labels, in a random order that only the curator knows."""
+        rows = torch.stack([labels.double(), torch.arange(len(labels), dtype=torch.float64)], dim=1)
+        return cls(rows, guarantee, 0.0, 1, True, outcome_guarantee, cells)
+
+    @property
+    def labels(self) -> Tensor | None:
+        """Label of each row, ``n`` whole numbers; None where rows are noisy records."""
+        return None if self.cells is None else self.candidates[:, 0].long()
 
     @property
     def identity(self) -> str:
@@ -161,3 +185,12 @@ def _digest(candidates: Tensor, settings: str) -> str:
     digest.update(settings.encode())
     digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def _require_labels(rows: Tensor, cells: CellSpace) -> None:
+    n = len(rows)
+    if rows.shape[1] != 2 or not torch.equal(rows[:, 1], torch.arange(n, dtype=rows.dtype)):
+        raise ValueError("candidates of cells must be n x 2: labels, and the numbers of the rows")
+    labels = rows[:, 0]
+    if not torch.equal(labels, labels.round()) or labels.min() < 0 or labels.max() >= cells.count:
+        raise ValueError(f"candidates of cells must have labels in 0..{cells.count - 1}")

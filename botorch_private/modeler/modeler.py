@@ -18,6 +18,7 @@ from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import make_model
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
+from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 
@@ -257,7 +258,7 @@ class Modeler:
     def _updated(self, max_memory: int) -> DiscretePosterior:
         model = self.model()
         if self._posterior is None:
-            self._posterior = DiscretePosterior(model, self._candidates, max_memory=max_memory)
+            self._posterior = discrete_posterior(model, self._candidates, max_memory=max_memory)
         else:
             self._posterior.max_memory = max_memory
             self._posterior.update(model)

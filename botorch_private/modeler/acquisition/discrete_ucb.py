@@ -21,6 +21,7 @@ from botorch_private._base import validate
 from botorch_private.modeler.acquisition.schedule import ucb_beta
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.exactness import why_not_exact
+from botorch_private.modeler.models.label_posterior import LabelPosterior, discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
@@ -173,7 +174,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return None
         if self._built is None or (self._built.max_memory == NOTHING_KEPT and not once):
             memory = NOTHING_KEPT if once else self.max_memory
-            built = DiscretePosterior(model, self.candidates, max_memory=memory)
+            built = discrete_posterior(model, self.candidates, max_memory=memory)
             object.__setattr__(self, "_built", built)
         return self._built
 
@@ -190,9 +191,15 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
                 chunks = self.candidates.unsqueeze(-2).split(self.chunk_size)
                 scores = torch.cat([self(chunk) for chunk in chunks])
         else:
-            mean, variance = posterior.moments()
-            deviation = variance.clamp_min_(_LEAST_VARIANCE).sqrt_()
-            scores = (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
+            scores = self._bound(*posterior.moments())
+        return self._finite(scores)
+
+    def _bound(self, mean: Tensor, variance: Tensor) -> Tensor:
+        deviation = variance.clamp_min_(_LEAST_VARIANCE).sqrt_()
+        return (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
+
+    @staticmethod
+    def _finite(scores: Tensor) -> Tensor:
         if not all(map(math.isfinite, map(float, scores.aminmax()))):
             bad = ~torch.isfinite(scores)
             raise ValueError(
@@ -238,9 +245,13 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         chosen: list[int] = []
         try:
             while True:
-                scores = self._scores(posterior)
-                resolution = 0.0 if posterior is None else posterior.resolution_of_moments
-                chosen.append(best_index(scores, [*closed, *chosen], generator, resolution))
+                shut = closed.union(chosen)
+                if isinstance(posterior, LabelPosterior):
+                    chosen.append(self._best_of_labels(posterior, shut, generator))
+                else:
+                    scores = self._scores(posterior)
+                    resolution = 0.0 if posterior is None else posterior.resolution_of_moments
+                    chosen.append(best_index(scores, shut, generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)
                 if posterior is not None and len(chosen) == 1:
@@ -253,6 +264,15 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         finally:
             if posterior is None and q > 1:
                 self.set_X_pending(pending)
+
+    def _best_of_labels(
+        self, posterior: LabelPosterior, closed: set[int], generator: torch.Generator | None
+    ) -> int:
+        """A row of the best label that has one left: rows of one label do not differ."""
+        scores = self._finite(self._bound(*posterior.label_moments()))
+        used_up = (posterior.rows.left(closed) == 0).nonzero().squeeze(-1).tolist()
+        label = best_index(scores, used_up, generator, posterior.resolution_of_moments)
+        return posterior.rows.one_of(label, closed, generator)
 
 
 def _checked(candidates: Tensor | None, model: Model) -> Tensor:

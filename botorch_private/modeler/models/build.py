@@ -20,6 +20,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
+from botorch_private.modeler.models.label_kernel import LabelKernel
 
 _LEAST_NOISE = 1e-4
 
@@ -84,11 +85,10 @@ def make_model(
             f"of which {kept} are left: subtract a constant, or use dtype=torch.float64"
         )
     targets = outcomes.unsqueeze(-1).to(device=device, dtype=dtype)
-    kernel = ReleasedInputKernel.of(release, ard=ard)
-    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
+    scaled_kernel = ScaleKernel(
+        _kernel(release, noise_aware=noise_aware, ard=ard), outputscale_prior=GammaPrior(2.0, 2.0)
+    )
     scaled_kernel.outputscale = torch.tensor(1.0)
-    if not noise_aware:
-        kernel.noise_variance.fill_(0.0)
     with warnings.catch_warnings():
         # Released rows lie in a ball, not in the unit cube that the default priors are made for.
         warnings.simplefilter("ignore", InputDataWarning)
@@ -99,6 +99,17 @@ def make_model(
             likelihood=_likelihood(outcome_noise, _known_noise(release, targets)),
             outcome_transform=Standardize(m=1),
         )
+
+
+def _kernel(release: Release, *, noise_aware: bool, ard: bool) -> ReleasedInputKernel | LabelKernel:
+    if release.cells is not None:
+        if not noise_aware or ard:
+            raise ValueError("noise_aware must be True and ard False for a release of labels")
+        return LabelKernel.of(release)
+    kernel = ReleasedInputKernel.of(release, ard=ard)
+    if not noise_aware:
+        kernel.noise_variance.fill_(0.0)
+    return kernel
 
 
 def _known_noise(release: Release, targets: Tensor) -> Tensor | None:

@@ -1,0 +1,312 @@
+"""Cells: a declared partition of what a record can be; what `CellResponse` tells of a record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private._base.frames import require_columns
+from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.kinds import Number, YesNo
+from botorch_private.exchange.cell_space import CellSpace
+
+_CHUNK_ROWS = 2**18
+_Assign = Callable[[np.ndarray], np.ndarray]
+
+
+class _Part(NamedTuple):
+    """A direction of the grid: which of its places a record is in, -1 for none or several."""
+
+    name: str
+    length: int
+    ordered: bool
+    assign: _Assign  # n x d records -> n places
+
+
+class Cells:
+    """A public partition of what a record can be into ``K`` cells: a grid over features.
+
+    All of it is declared, from what the features mean, never from the table. A number outside its
+    declared ends counts as the nearest end, as in `PublicScaling`.
+
+    Args:
+        edges: For each feature the ends of its cells, rising, the outer ends of the range among them:
+            ``[18, 40, 65, 100]`` makes three cells, and a value of 40 is in the second. ``[18, 100]`` makes
+            one: nothing is told of this feature. A mapping from the names of all features, in the order
+            of the columns; or a sequence, without names. `of_encoding` takes yes/no and categories as
+            well, and `of` any function.
+
+    Raises:
+        ValueError: If edges are not finite and rising, there are fewer than 2 cells in all, or more than
+            10,000.
+
+    Example:
+        >>> cells = Cells({"age": [18, 40, 65, 100], "weight": [0, 80, 200]})
+        >>> cells.count
+        6
+        >>> cells.of_records([[39.0, 90.0], [70.0, 250.0]]).tolist()
+        [1, 5]
+    """
+
+    public = True
+
+    def __init__(self, edges: Mapping[str, Sequence[float]] | Sequence[Sequence[float]]) -> None:
+        named = isinstance(edges, Mapping)
+        if isinstance(edges, str) or not edges or not isinstance(edges, Mapping | Sequence):
+            raise ValueError("edges must map each feature to the ends of its cells, such as [18, 40, 100]")
+        given = list(edges.items()) if isinstance(edges, Mapping) else list(enumerate(edges))
+        parts = []
+        for column, (name, ends) in enumerate(given):
+            called = repr(name) if named else f"feature {name}"
+            parts.append(_bins(str(name), column, _rising(ends, called)))
+        names = tuple(str(name) for name in edges) if named else None
+        self._adopt(parts, features=len(parts), names=names, clips=_outer(given))
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[[Any], Any],
+        count: int,
+        *,
+        features: int | None = None,
+        names: Sequence[str] | None = None,
+        ordered: bool = False,
+        batched: bool = False,
+    ) -> Cells:
+        """Cells by a function of a record, such as a rule, or a model of *other* records.
+
+        The function must not come from the table that is released, nor look at it: then a record's cell
+        is a matter of that record alone.
+
+        Args:
+            function: From a ``d`` float64 tensor of raw features to a whole number in 0..count-1.
+            count: Number of cells, ``K``.
+            features: Number of features of a record; None: as many as there are names, or any.
+            names: Of the features.
+            ordered: Whether neighbouring numbers are neighbours in meaning.
+            batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers.
+
+        Raises:
+            ValueError: If it is not callable, or ``count`` is not in 2..10,000. What the function does with
+                records is seen when they come: an error of its own, or a number that is no cell, is
+                refused by its row, and its text is not shown.
+
+        Example:
+            >>> old = Cells.of(lambda record: int(record[0] > 65), 2, names=["age", "weight"])
+        """
+        if not callable(function):
+            raise ValueError(f"function must be callable, got {type(function).__name__}")
+        validate.count(count=count, minimum=2)
+        if features is not None:
+            validate.count(features=features)
+        labels = None if names is None else tuple(names)
+        if labels is not None and features not in (None, len(labels)):
+            raise ValueError(f"names must be {features}, one for each feature, got {len(labels)}")
+        width = features if labels is None else len(labels)
+        made = cls.__new__(cls)
+        part = _Part("cell", int(count), bool(ordered), _by(function, int(count), batched))
+        made._adopt([part], features=width, names=labels, clips=())
+        return made
+
+    @classmethod
+    def of_encoding(
+        cls, encoding: Encoding, edges: Mapping[str, Sequence[float]] | None = None
+    ) -> Cells:
+        """Cells of declared features: a yes/no has 2, a category one for each value.
+
+        Args:
+            encoding: The declared features; records are what its `encode` returns.
+            edges: For each number the *inner* ends of its cells, rising and inside its range.
+
+        Raises:
+            ValueError: If a number has no edges, or they are not inside its range.
+        """
+        edges = dict(edges or {})
+        parts: list[_Part] = []
+        clips: list[tuple[int, float, float]] = []
+        column = 0
+        for each in encoding.features:
+            width = len(each.columns)
+            if isinstance(each, Number):
+                if each.name not in edges:
+                    raise ValueError(
+                        f"edges must hold inner ends of cells of {each.name!r}, such as "
+                        f"[{each.lower / 2 + each.upper / 2:g}]; or leave the feature out"
+                    )
+                inner = list(edges.pop(each.name))
+                ends = _rising([each.lower, *inner, each.upper], repr(each.name))
+                parts.append(_bins(each.name, column, ends))
+                clips.append((column, each.lower, each.upper))
+            elif isinstance(each, YesNo):
+                parts.append(_choice(each.name, slice(column, column + 1), 2))
+            else:
+                parts.append(_choice(each.name, slice(column, column + width), width))
+            column += width
+        if edges:
+            raise ValueError(f"edges must be of declared numbers, got {next(iter(edges))!r}")
+        made = cls.__new__(cls)
+        made._adopt(parts, features=column, names=encoding.names, clips=tuple(clips))
+        return made
+
+    def _adopt(
+        self,
+        parts: list[_Part],
+        *,
+        features: int | None,
+        names: tuple[str, ...] | None,
+        clips: Sequence[tuple[int, float, float]],
+    ) -> None:
+        self._parts, self.features, self.names, self._clips = tuple(parts), features, names, clips
+        called = tuple(part.name for part in parts) if names is not None else None
+        self.space = CellSpace(
+            tuple(part.length for part in parts), tuple(part.ordered for part in parts), called
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of cells, ``K``."""
+        return self.space.count
+
+    def of_records(self, records: Any) -> Tensor:
+        """Cell of each record.
+
+        Args:
+            records: ``n x d`` raw records: tensor, array, or data frame.
+
+        Returns:
+            ``n`` numbers in 0..K-1, int64. For the curator's eyes only.
+
+        Raises:
+            ValueError: If a value is missing, the width is wrong, or a record is in no cell or in several:
+                the message says its row, and nothing of its values.
+        """
+        return self.number_rows(self.check(records))
+
+    def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
+        """Return a table as a finite ``n x d`` float64 tensor, or refuse it, as `PublicScaling` does."""
+        require_columns("records", records, self.names)
+        return validate.matrix(
+            records=records,
+            columns=self.features,
+            minimum_rows=minimum_rows,
+            column_names=self.names,
+        )
+
+    def number_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
+        """Cells of a validated ``n x d`` table, in the given order of rows; see `of_records`."""
+        numbers = torch.empty(len(table), dtype=torch.int64)
+        for start in range(0, len(table), _CHUNK_ROWS):
+            rows = slice(start, start + _CHUNK_ROWS)
+            chosen = table[rows if order is None else order[rows]].numpy()
+            numbers[rows] = torch.from_numpy(self._numbered(chosen, start, order))
+        return numbers
+
+    def clipped(self, records: Any) -> Tensor:
+        """Say which records have a number outside its declared ends: ``n`` booleans, as `PublicScaling`."""
+        table = self.check(records)
+        outside = torch.zeros(len(table), dtype=torch.bool)
+        for column, low, high in self._clips:
+            outside |= (table[:, column] < low) | (table[:, column] > high)
+        return outside
+
+    def _numbered(self, rows: np.ndarray, start: int, order: Tensor | None) -> np.ndarray:
+        total = np.zeros(len(rows), dtype=np.int64)
+        for part in self._parts:
+            places = part.assign(rows)
+            lost = np.flatnonzero(places < 0)
+            if len(lost):
+                row = start + int(lost[0])
+                row = row if order is None else int(order[row])
+                raise ValueError(
+                    f"records must each be in one cell, but row {row} is in none or in several, by "
+                    f"{part.name!r}: correct the record, or the declaration of cells"
+                )
+            total = total * part.length + places
+        return total
+
+    def __repr__(self) -> str:
+        grid = " x ".join(str(length) for length in self.space.shape)
+        return f"Cells(count={self.count}, grid={grid})"
+
+
+def _rising(ends: Any, called: str) -> np.ndarray:
+    numbers = validate.vector(**{"edges": ends}).numpy()
+    if len(numbers) < 2:
+        raise ValueError(f"edges of {called} must hold at least both ends of its range")
+    if not (np.diff(numbers) > 0).all():
+        raise ValueError(f"edges of {called} must rise from end to end of its declared range")
+    return numbers
+
+
+def _outer(given: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, float, float], ...]:
+    return tuple((column, float(ends[0]), float(ends[-1])) for column, (_, ends) in enumerate(given))
+
+
+def _bins(name: str, column: int, ends: np.ndarray) -> _Part:
+    inner = ends[1:-1].copy()
+
+    def assign(rows: np.ndarray) -> np.ndarray:
+        return np.searchsorted(inner, rows[:, column], side="right")
+
+    return _Part(name, len(inner) + 1, True, assign)
+
+
+def _choice(name: str, columns: slice, length: int) -> _Part:
+    """A yes/no in one column of 0 and 1, or a category with a column for each value."""
+
+    def assign(rows: np.ndarray) -> np.ndarray:
+        codes = rows[:, columns]
+        sound = np.isin(codes, (0.0, 1.0)).all(axis=1)
+        if codes.shape[1] == 1:
+            places = codes[:, 0].astype(np.int64)
+        else:
+            sound &= codes.sum(axis=1) == 1
+            places = codes.argmax(axis=1)
+        return np.where(sound, places, -1)
+
+    return _Part(name, length, False, assign)
+
+
+def _by(function: Callable[[Any], Any], count: int, batched: bool) -> _Assign:
+    def assign(rows: np.ndarray) -> np.ndarray:
+        table = torch.from_numpy(rows.copy())  # whatever the function does, records stay as they are
+        if batched:
+            places = _whole_numbers(function, table)
+            if places is None or places.shape != (len(rows),):
+                raise ValueError(
+                    "function must return one whole number for each record, but it failed or returned "
+                    "something else; what it said is not shown, since it may hold values of records"
+                )
+        else:
+            places = np.array([_one(function, record) for record in table], dtype=np.int64)
+        return np.where((places >= 0) & (places < count), places, -1)
+
+    return assign
+
+
+def _one(function: Callable[[Any], Any], record: Tensor) -> int:
+    places = _whole_numbers(function, record)
+    return -1 if places is None or places.size != 1 else int(places.reshape(-1)[0])
+
+
+def _whole_numbers(function: Callable[[Any], Any], rows: Tensor) -> np.ndarray | None:
+    """What the function returns, where these are whole numbers; None otherwise."""
+    try:
+        found = np.asarray(function(rows))
+        if found.dtype.kind == "b" or found.dtype.kind not in "iuf":
+            return found.astype(np.int64) if found.dtype.kind == "b" and found.size == 1 else None
+        whole = np.isfinite(found) & (found == np.rint(found)) & (np.abs(found) < 2**53)
+        return np.where(whole, found, -1).astype(np.int64)
+    except Exception:  # its text may hold values of records
+        return None
+
+
+def share_of_truth(epsilon: float, count: int) -> float:
+    """Probability that a label is the true cell, ``e^epsilon / (e^epsilon + K - 1)``."""
+    return 1 / (1 + (count - 1) * math.exp(-epsilon))

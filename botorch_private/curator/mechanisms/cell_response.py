@@ -1,0 +1,144 @@
+"""CellResponse: randomized response on declared cells, private for a whole record."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from botorch_private._base import validate
+from botorch_private.curator.features.cells import Cells
+from botorch_private.curator.mechanisms.base import Drawn
+from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.response_law import ResponseLaw
+
+_CHUNK_ROWS = 2**18
+_WORDS = 2**64
+
+
+class ManyCellsWarning(UserWarning):
+    """There are so many cells that a label is a lie more often than not."""
+
+
+@dataclass(frozen=True)
+class CellResponse:
+    """Tell each record's cell by randomized response: the true one, or any other one as a lie.
+
+    The promise is about a *whole* record: whatever a record is, yes/no and categories and all, what
+    leaves looks the same up to a factor of ``e^epsilon``. Pure (delta is 0), and exact: all of it is
+    done with whole numbers (`ResponseLaw`).
+
+    Args:
+        epsilon: For any change of a whole record, in (0, 40]. What is stated is ``log(p / q)`` of the
+            draw, at most this.
+        cells: The declared partition.
+
+    Raises:
+        ValueError: If a parameter is outside its range.
+
+    Warns:
+        ManyCellsWarning: If a lie is likelier than the truth, which is so for ``K - 1 > e^epsilon``.
+
+    Example:
+        >>> cells = Cells({"age": [18, 40, 65, 100], "weight": [0, 80, 200]})
+        >>> CellResponse(3.0, cells).guarantee(n=2004, d=2).at(50.0) <= 3.0
+        True
+    """
+
+    epsilon: float
+    cells: Cells
+
+    isotropic = True
+
+    def __post_init__(self) -> None:
+        validate.positive(epsilon=self.epsilon)
+        if not isinstance(self.cells, Cells):
+            raise TypeError(f"cells must be Cells, got {type(self.cells).__name__}")
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+        law = self.law
+        if law.p < 0.5:
+            warnings.warn(
+                f"{law.cells} cells are many at epsilon {self.epsilon:g}: a label is the true cell in "
+                f"{100 * law.p:.0f} % of records only; take fewer cells, or a larger epsilon",
+                ManyCellsWarning,
+                stacklevel=3,
+            )
+
+    @cached_property
+    def law(self) -> ResponseLaw:
+        """Law of the labels."""
+        return ResponseLaw.at_most(self.epsilon, self.cells.count)
+
+    def guarantee(self, n: int, d: int) -> PrivacyGuarantee:
+        """What is promised for ``n`` records of ``d`` features, before any data are seen."""
+        validate.count(n=n, minimum=2)
+        validate.count(d=d)
+        return PrivacyGuarantee(
+            mechanism="CellResponse",
+            epsilon=self.law.epsilon(1.0),
+            delta=0.0,
+            holds=True,
+            assumptions=PrivacyGuarantee.OF_A_RELEASE,
+            law=self.law,
+            records=int(n),
+            features=int(d),
+            projection_dim=1,
+            names=self.cells.names,
+        )
+
+    def noise_variance(self, d: int) -> float:
+        """0: labels have no width."""
+        return 0.0
+
+    def noise_dim(self, d: int) -> int:
+        """1."""
+        return 1
+
+    def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
+        """Tell ``n x 1`` cell numbers once, O(n): ``n x 1`` labels in the order of the records."""
+        entropy = entropy_from(generator)
+
+        def tell(cells: Tensor) -> Tensor:
+            numbers = _checked(cells, self.law.cells)
+            return torch.from_numpy(told(numbers, self.law, entropy)).double().unsqueeze(-1)
+
+        return Drawn(tell(scaled), more=tell)
+
+    def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Tell ``n x 1`` cell numbers once, and return the ``n x 1`` labels alone."""
+        return self.draw(scaled, generator=generator).rows
+
+
+def told(cells: np.ndarray, law: ResponseLaw, entropy: Entropy) -> np.ndarray:
+    """Labels of ``n`` cell numbers; a cell decides nothing but what the true one is called."""
+    labels = np.empty(len(cells), dtype=np.int64)
+    for start in range(0, len(cells), _CHUNK_ROWS):
+        true = cells[start : start + _CHUNK_ROWS]
+        honest = entropy.words(len(true)) >> np.uint64(1) < np.uint64(law.truth)
+        other = _below(law.cells - 1, len(true), entropy)
+        lie = other + (other >= true)  # the others, in their order
+        labels[start : start + _CHUNK_ROWS] = np.where(honest, true, lie)
+    return labels
+
+
+def _below(bound: int, count: int, entropy: Entropy) -> np.ndarray:
+    """Uniform whole numbers in 0..bound-1, exactly: words at the incomplete end are drawn anew."""
+    words = entropy.words(count).copy()
+    whole = _WORDS - _WORDS % bound
+    if whole < _WORDS:
+        while (late := np.flatnonzero(words >= np.uint64(whole))).size:
+            words[late] = entropy.words(late.size)
+    return (words % np.uint64(bound)).astype(np.int64)
+
+
+def _checked(cells: Any, count: int) -> np.ndarray:
+    table = validate.matrix(columns=1, scaled=cells)[:, 0].numpy()
+    if (table != np.rint(table)).any() or table.min() < 0 or table.max() >= count:
+        raise ValueError(f"scaled must hold cell numbers in 0..{count - 1}: number records by Cells first")
+    return table.astype(np.int64)
