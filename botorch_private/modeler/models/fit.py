@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 
 from botorch_private.modeler.models.exactness import is_plain, kernel_parts, why_not_exact
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
+from botorch_private.modeler.models.label_kernel import LabelKernel
 from botorch_private.modeler.models.log_density import (
     PRIORS,
     Array,
@@ -141,8 +142,8 @@ def _why_not_closed_form(model: SingleTaskGP) -> str:
 
 def _why_not_modules(model: Any) -> str:
     kernel = kernel_parts(model.covar_module)[-1]
-    if type(kernel) not in (RBFKernel, ReleasedInputKernel):
-        return f"an RBFKernel or a ReleasedInputKernel, got {type(kernel).__name__}"
+    if type(kernel) not in (RBFKernel, ReleasedInputKernel, LabelKernel):
+        return f"an RBFKernel, a ReleasedInputKernel or a LabelKernel, got {type(kernel).__name__}"
     if not is_plain(model.covar_module):
         return "a kernel of all coordinates without batch"
     mean = model.mean_module
@@ -157,7 +158,8 @@ def _why_not_modules(model: Any) -> str:
     if noise is not None and (type(noise) is not HomoskedasticNoise or noise.noise.numel() != 1):
         return f"one noise variance of all observations, got {type(noise).__name__}"
     widths = {kernel.lengthscale.numel(), getattr(kernel, "noise_variance", kernel.lengthscale).numel()}
-    if not widths <= {1, X.shape[-1]} or len(X) != len(y):
+    fits = type(kernel) is LabelKernel or widths <= {1, X.shape[-1]}
+    if not fits or len(X) != len(y):
         return "inputs that fit the kernel and the outcomes"
     if not (torch.isfinite(X).all() and torch.isfinite(y).all()):
         return "finite data"

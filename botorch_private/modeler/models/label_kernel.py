@@ -82,8 +82,8 @@ class LabelKernel(Kernel):
         self.register_prior(
             "scatter_prior",
             LogNormalPrior(loc=math.log(_SCATTER), scale=_SCATTER_LOOSENESS),
-            LabelKernel._scatter_param,
-            LabelKernel._scatter_closure,
+            self._scatter_param,
+            self._scatter_closure,
         )
         self.lengthscale = torch.tensor(_TYPICAL)
         self.scatter = torch.tensor(_SCATTER)
@@ -106,12 +106,12 @@ class LabelKernel(Kernel):
     def scatter(self, value: Tensor | float) -> None:
         self._scatter_closure(self, value)
 
-    @staticmethod
-    def _scatter_param(module: LabelKernel) -> Tensor:
+    # As GPyTorch's own kernels do for their length-scales: bound, and given the module all the same.
+
+    def _scatter_param(self, module: LabelKernel) -> Tensor:
         return module.raw_scatter_constraint.transform(module.raw_scatter)
 
-    @staticmethod
-    def _scatter_closure(module: LabelKernel, value: Any) -> None:
+    def _scatter_closure(self, module: LabelKernel, value: Any) -> None:
         value = torch.as_tensor(value).to(module.raw_scatter).reshape(1)
         module.initialize(raw_scatter=module.raw_scatter_constraint.inverse_transform(value))
 

@@ -15,8 +15,11 @@ from torch import Tensor
 
 from botorch_private.modeler.models.exactness import kernel_parts
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
+from botorch_private.modeler.models.label_kernel import LabelKernel
+from botorch_private.modeler.models.label_likelihood import LabelLikelihood
 from botorch_private.modeler.models.marginal_likelihood import Array, MarginalLikelihood
 
+_TYPICAL_OF_CELLS = 0.5  # length-scale, where all cells of a part span 1
 _GAP = {torch.float64: 1e-10, torch.float32: 1e-6}  # relative, to a bound of softplus or sigmoid
 
 
@@ -71,6 +74,8 @@ def hyperparameters(model: Any) -> list[Hyperparameter]:
     """Positive hyperparameters of a model, the length-scales first."""
     *scale, kernel = kernel_parts(model.covar_module)
     others = [Hyperparameter(each, "outputscale") for each in scale]
+    if type(kernel) is LabelKernel:
+        others.append(Hyperparameter(kernel, "scatter"))
     noise = learned_noise(model.likelihood)
     if noise is not None:
         others.append(Hyperparameter(noise, "noise"))
@@ -107,7 +112,6 @@ class LogDensity:
         ends = np.cumsum(self._sizes)
         self._places = [slice(end - size, end) for end, size in zip(ends, self._sizes, strict=True)]
         self._names = [part.name for part in self._parts]
-        known_noise = _known_noise(model.likelihood)
         self._known = {"outputscale": np.ones(1), "noise": np.zeros(1)}
         for name in self._names:
             self._known.pop(name, None)
@@ -118,12 +122,12 @@ class LogDensity:
         self._constant = None if type(model.mean_module) is ZeroMean else model.mean_module.raw_constant
         self._Z = numbers(model.train_inputs[0]).reshape(self.t, -1)
         self._y = numbers(model.train_targets)
-        self._likelihood = MarginalLikelihood(
+        self._likelihood = _likelihood(
+            self._parts[0].module,
             self._Z,
             self._y,
-            known_noise=known_noise,
+            known_noise=_known_noise(model.likelihood),
             mean=self._known_mean(),
-            **_row_noise(self._parts[0].module),
         )
         self._now = np.log(np.concatenate([part.value for part in self._parts]))
         self.free = np.repeat([part.raw.requires_grad for part in self._parts], self._sizes)
@@ -159,15 +163,21 @@ class LogDensity:
         The latter are ``e`` and ``1 / e`` times the root mean square distance of two rows, with the
         variance of the outcomes as output scale and a tenth of it as noise. Frozen values stay.
         """
-        distance = math.sqrt(2 * self._Z.var(axis=0).sum())
+        distance = self._distance()
         variance = self._y.var()
         starts = [np.clip(self._now, self.lower, self.upper)]
         for length in (math.e * distance, distance / math.e):
             typical = {"lengthscale": length, "outputscale": variance, "noise": variance / 10}
+            typical["scatter"] = 0.5
             start = np.log(np.repeat([typical[name] for name in self._names], self._sizes))
             if np.isfinite(start).all():
                 starts.append(np.clip(start, self.lower, self.upper))
         return [np.where(self.free, start, self._now) for start in starts]
+
+    def _distance(self) -> float:
+        if type(self._parts[0].module) is LabelKernel:
+            return _TYPICAL_OF_CELLS
+        return math.sqrt(2 * self._Z.var(axis=0).sum())
 
     def _known_mean(self) -> float | None:
         if self._constant is None:
@@ -179,6 +189,14 @@ def _known_noise(likelihood: Any) -> float | Array:
     """Noise variances that are not learned: one of each observation, or 0."""
     known = likelihood.noise_covar
     return 0.0 if type(known) is HomoskedasticNoise else numbers(known.noise)
+
+
+def _likelihood(
+    kernel: Any, Z: Array, y: Array, *, known_noise: float | Array, mean: float | None
+) -> Any:
+    if type(kernel) is LabelKernel:
+        return LabelLikelihood(kernel, Z, y, known_noise=known_noise, mean=mean)
+    return MarginalLikelihood(Z, y, known_noise=known_noise, mean=mean, **_row_noise(kernel))
 
 
 def _row_noise(kernel: Any) -> dict[str, Any]:

@@ -102,26 +102,13 @@ class MarginalLikelihood:
         entries = covariance.reshape(-1)  # a view
         entries[self._same] = s
         entries[:: t + 1] += noise + self._known_noise
-        factor = _cholesky(covariance)
-        if factor is None:
+        density = density_of(covariance, self._right_sides, known_mean=self._known_mean)
+        if density is None:
             return self._refused(lengthscale)
-        y, ones = self._right_sides.T
-        solved_y, solved_ones = _potrs(factor, self._right_sides, lower=1)[0].T
-        mean = 0.0 if self._known_mean else (ones @ solved_y) / (ones @ solved_ones)
-        alpha = solved_y - mean * solved_ones
-        fit, log_root = (y - mean) @ alpha, np.log(factor.diagonal()).sum()
-        value = float(-fit / 2 - log_root - t / 2 * math.log(2 * math.pi))  # eq. 5.8
-        if not math.isfinite(value):
-            return self._refused(lengthscale)
-
-        # Derivatives are tr((alpha alpha' - A^-1) dA) / 2, eq. 5.9. None of them needs the derivative
-        # of the mean: it is known, or the value is stationary in it.
-        root = _trtri(factor, lower=1)[0]  # LAPACK's potri starts threads, however small the matrix
-        weights = np.multiply.outer(alpha, alpha)
-        weights -= root.T @ root
+        value, mean, fit, weights = density
         by_noise = float((noise * weights.diagonal()).sum())
         by_known = float((self._known_noise * weights.diagonal()).sum())
-        by_covariance = float(fit - t)  # where dA = A
+        by_covariance = fit - t  # where dA = A
         weights *= neighbours
         by_shared = self._noise_dim * 2 * self._noise_variance * weights.sum()
         if self._squared is None:
@@ -136,7 +123,7 @@ class MarginalLikelihood:
             by_lengthscale = by_lengthscale.sum(keepdims=True)  # one for all coordinates
         return Evaluation(
             value,
-            self._origin + float(mean),
+            self._origin + mean,
             lengthscale=by_lengthscale,
             outputscale=np.array([by_covariance - by_noise - by_known]) / 2,
             noise=np.array([by_noise]) / 2,
@@ -145,6 +132,51 @@ class MarginalLikelihood:
     def _refused(self, lengthscale: Array) -> Evaluation:
         nothing = np.zeros(1)
         return Evaluation(-math.inf, self._origin, np.zeros_like(lengthscale), nothing, nothing)
+
+
+class Density(NamedTuple):
+    """Log density of outcomes under a covariance matrix, and what its derivatives are made of.
+
+    A derivative is ``tr((alpha alpha' - A^-1) dA) / 2``, eq. 5.9. None of them needs the derivative of the
+    mean: it is known, or the value is stationary in it.
+
+    Attributes:
+        value: In nats, eq. 5.8.
+        mean: Prior mean beyond the origin of the outcomes.
+        fit: ``(y - mean)' A^-1 (y - mean)``.
+        weights: ``alpha alpha' - A^-1``.
+    """
+
+    value: float
+    mean: float
+    fit: float
+    weights: Array
+
+
+def density_of(covariance: Array, right_sides: Array, *, known_mean: bool) -> Density | None:
+    """Evaluate; None where the matrix is not positive definite, or nothing finite comes of it.
+
+    Args:
+        covariance: ``t x t``, overwritten.
+        right_sides: ``t x 2``: outcomes, and ones.
+        known_mean: Whether the mean is 0; else it is the best one, ``1' A^-1 y / 1' A^-1 1``.
+    """
+    t = len(covariance)
+    factor = _cholesky(covariance)
+    if factor is None:
+        return None
+    y, ones = right_sides.T
+    solved_y, solved_ones = _potrs(factor, right_sides, lower=1)[0].T
+    mean = 0.0 if known_mean else float((ones @ solved_y) / (ones @ solved_ones))
+    alpha = solved_y - mean * solved_ones
+    fit, log_root = float((y - mean) @ alpha), np.log(factor.diagonal()).sum()
+    value = float(-fit / 2 - log_root - t / 2 * math.log(2 * math.pi))
+    if not math.isfinite(value):
+        return None
+    root = _trtri(factor, lower=1)[0]  # LAPACK's potri starts threads, however small the matrix
+    weights = np.multiply.outer(alpha, alpha)
+    weights -= root.T @ root
+    return Density(value, mean, fit, weights)
 
 
 def _cholesky(matrix: Array) -> Array | None:
