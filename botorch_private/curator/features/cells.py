@@ -13,7 +13,9 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import require_columns
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.kinds import Number, YesNo
+from botorch_private.curator.features.history_score import HistoryScore
+from botorch_private.curator.features.kinds import Number
+from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.exchange.cell_space import CellSpace
 
 _CHUNK_ROWS = 2**18
@@ -115,43 +117,107 @@ class Cells:
         return made
 
     @classmethod
-    def of_encoding(
-        cls, encoding: Encoding, edges: Mapping[str, Sequence[float]] | None = None
-    ) -> Cells:
+    def of_encoding(cls, encoding: Encoding, *, source: str = "") -> Cells:
         """Cells of declared features: a yes/no has 2, a category one for each value.
 
         Args:
-            encoding: The declared features; records are what its `encode` returns.
-            edges: For each number the *inner* ends of its cells, rising and inside its range.
+            encoding: The declared features; its numbers have `edges`. Records are what its `encode` returns.
+            source: What messages begin with.
 
         Raises:
-            ValueError: If a number has no edges, or they are not inside its range.
+            ValueError: If a number has no edges.
+
+        Example:
+            >>> Cells.of_encoding(Encoding([Number("age", 18, 100, edges=(40, 65)), YesNo("diabetes")])).count
+            6
         """
-        edges = dict(edges or {})
         parts: list[_Part] = []
         clips: list[tuple[int, float, float]] = []
         column = 0
         for each in encoding.features:
             width = len(each.columns)
             if isinstance(each, Number):
-                if each.name not in edges:
+                if not each.edges:
                     raise ValueError(
-                        f"edges must hold inner ends of cells of {each.name!r}, such as "
+                        f"{source}feature {each.name!r} must have edges between its cells, such as edges = "
                         f"[{each.lower / 2 + each.upper / 2:g}]; or leave the feature out"
                     )
-                inner = list(edges.pop(each.name))
-                ends = _rising([each.lower, *inner, each.upper], repr(each.name))
+                ends = np.array([each.lower, *each.edges, each.upper], dtype=np.float64)
                 parts.append(_bins(each.name, column, ends))
                 clips.append((column, each.lower, each.upper))
-            elif isinstance(each, YesNo):
-                parts.append(_choice(each.name, slice(column, column + 1), 2))
             else:
-                parts.append(_choice(each.name, slice(column, column + width), width))
+                parts.append(_choice(each.name, slice(column, column + width), max(width, 2)))
             column += width
-        if edges:
-            raise ValueError(f"edges must be of declared numbers, got {next(iter(edges))!r}")
         made = cls.__new__(cls)
         made._adopt(parts, features=column, names=encoding.names, clips=tuple(clips))
+        return made
+
+    @classmethod
+    def from_history(
+        cls,
+        records: Any,
+        outcomes: Any,
+        scaling: PublicScaling,
+        *,
+        outcome_range: tuple[float, float],
+        cuts: Sequence[float] = (0.97,),
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        public: bool = False,
+        generator: torch.Generator | None = None,
+    ) -> Cells:
+        """Cells by a score that is learned from *other* people, whose outcomes are known.
+
+        The score is a ridge regression on second moments that were released once with Gaussian noise: private
+        for each person of the history, for any change of the whole record, outcome included. It is cut at
+        normal quantiles of its mean and variance, which follow from the same release.
+
+        Args:
+            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count. Nobody among
+                them may be in the table that is released.
+            outcomes: Their ``m`` outcomes.
+            scaling: Declared ranges of the features, the same for the history and the table.
+            outcome_range: Declared smallest and largest outcome.
+            cuts: Rising shares of the history below each cut: 0.97 makes a cell of about the top 3 %.
+            epsilon: For a person of the history, > 0.
+            delta: In (0, 1).
+            public: True: the history is public, or its people agree. No noise is added then, and
+                ``epsilon`` and ``delta`` do nothing; the guarantee says so.
+            generator: None: operating-system entropy. A generator voids the promise to the history.
+
+        Raises:
+            ValueError: If an argument is unusable; nothing has been drawn then.
+
+        Example:
+            >>> cells = Cells.from_history(
+            ...     records, outcomes, scaling, outcome_range=(0.0, 4.0), cuts=[0.5, 0.9], epsilon=1.0
+            ... )
+            >>> cells.count
+            3
+        """
+        from botorch_private.curator.mechanisms.history_cells import fit_score
+
+        score = fit_score(
+            records,
+            outcomes,
+            scaling,
+            outcome_range=outcome_range,
+            cuts=cuts,
+            epsilon=epsilon,
+            delta=delta,
+            public=public,
+            generator=generator,
+        )
+        return cls.of_score(score)
+
+    @classmethod
+    def of_score(cls, score: HistoryScore) -> Cells:
+        """Cells by a score of a history, lowest first; `from_history` learns one."""
+        made = cls.__new__(cls)
+        part = _Part("score", len(score.cuts) + 1, True, score.places)
+        clips = [(i, low, high) for i, (low, high) in enumerate(zip(score.lower, score.upper, strict=True))]
+        made._adopt([part], features=len(score.lower), names=score.names, clips=clips)
+        made.score = score
         return made
 
     def _adopt(
@@ -163,6 +229,7 @@ class Cells:
         clips: Sequence[tuple[int, float, float]],
     ) -> None:
         self._parts, self.features, self.names, self._clips = tuple(parts), features, names, clips
+        self.score: HistoryScore | None = None
         called = tuple(part.name for part in parts) if names is not None else None
         self.space = CellSpace(
             tuple(part.length for part in parts), tuple(part.ordered for part in parts), called

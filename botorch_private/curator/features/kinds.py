@@ -29,6 +29,11 @@ class Number:
         lower: Smallest value, in raw units.
         upper: Largest value, above `lower`.
         lengthscale: Relative importance, in raw units; None: half of the range.
+        edges: Where one cell ends and the next begins, for `Cells`: rising, inside the range. A release
+            with noise does not look at them.
+
+    Raises:
+        ValueError: If edges do not rise, or are not inside the range.
 
     Example:
         >>> Encoding([Number("age", 18, 100)]).scaling.names
@@ -40,6 +45,13 @@ class Number:
     lower: float
     upper: float
     lengthscale: float | None = None
+    edges: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", tuple(self.edges))
+        ends = (self.lower, *self.edges, self.upper)
+        if self.edges and not all(low < high for low, high in zip(ends, ends[1:], strict=False)):
+            raise ValueError(f"edges of {self.name!r} must rise, and lie inside its range")
 
     @property
     def columns(self) -> tuple[str, ...]:

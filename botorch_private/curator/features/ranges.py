@@ -56,6 +56,7 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     lower = 18            # in the feature's own unit
     upper = 100
     lengthscale = 10      # optional, for all features or for none
+    edges = [40, 65]      # optional: cells of a release that protects whole records
 
     [features.diabetes]
     kind = "boolean"
@@ -112,7 +113,8 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     if not isinstance(kind, str) or kind not in _KEYS:
         raise ValueError(f"{where}: kind must be one of {', '.join(_KEYS)}, got {_kind(kind)}")
     kind_key = ("kind",) if "kind" in entry else ()
-    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], "lengthscale"), where)
+    edges_key = ("edges",) if kind == "number" else ()
+    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], *edges_key, "lengthscale"), where)
     for key in _KEYS[kind]:
         if key not in entry:
             undeclared = f"; {_CHOICES}" if not entry else ""
@@ -130,7 +132,16 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
         raise ValueError(
             f"{where}: lower must be below upper, got {entry['lower']!r} and {entry['upper']!r}"
         )
-    return Number(name, low, high, lengthscale)
+    try:
+        return Number(name, low, high, lengthscale, _edges(entry.get("edges", []), f"{where}: edges"))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _edges(edges: Any, where: str) -> tuple[float, ...]:
+    if not isinstance(edges, list):
+        raise ValueError(f"{where} must be a list of numbers, such as [40, 65], got {_kind(edges)}")
+    return tuple(_number(each, where) for each in edges)
 
 
 def _category(name: str, categories: Any, lengthscale: float | None, where: str) -> Category:

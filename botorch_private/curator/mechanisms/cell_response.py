@@ -79,12 +79,14 @@ class CellResponse:
         """What is promised for ``n`` records of ``d`` features, before any data are seen."""
         validate.count(n=n, minimum=2)
         validate.count(d=d)
+        score = self.cells.score
+        of_history = () if score is None else (score.promise.sentence,)
         return PrivacyGuarantee(
             mechanism="CellResponse",
             epsilon=self.law.epsilon(1.0),
             delta=0.0,
             holds=True,
-            assumptions=PrivacyGuarantee.OF_A_RELEASE,
+            assumptions=(*PrivacyGuarantee.OF_A_RELEASE, *of_history),
             law=self.law,
             records=int(n),
             features=int(d),

@@ -1,0 +1,103 @@
+"""save_cells, load_cells: a declared partition in a file that people can read."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from botorch_private._base.whole_file import write_whole
+from botorch_private.curator.features.cells import Cells
+from botorch_private.curator.features.history_score import HistoryPromise, HistoryScore
+from botorch_private.curator.features.ranges import load_encoding
+
+_NUMBERS = ("lower", "upper", "weights", "cuts")
+
+
+def save_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
+    """Write cells of a history to a TOML file, for `load_cells`. The file is public.
+
+    Raises:
+        ValueError: If the cells do not come from a history: those are declared in a file of ranges.
+        FileExistsError: If there is something already.
+    """
+    path = Path(path)
+    if cells.score is None:
+        raise ValueError("cells must come from a history: declare others by edges in a file of ranges")
+    if path.exists():
+        raise FileExistsError(f"there is something at {path} already: name a new file")
+    write_whole(path, _text(cells.score).encode("utf-8"))
+
+
+def load_cells(path: str | os.PathLike[str]) -> Cells:
+    """Read cells from a file of `save_cells`, or from a file of ranges whose numbers have ``edges``.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no such file.
+    """
+    path = Path(path)
+    if path.is_file():
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+            content = {}  # the other reader says what is wrong
+        if "score" in content:
+            return Cells.of_score(_score(content, path))
+    return Cells.of_encoding(load_encoding(path), source=f"{path}: ")
+
+
+def _text(score: HistoryScore) -> str:
+    promise = score.promise
+    public = math.isinf(promise.epsilon)
+    lines = [
+        "# Cells by a score that was learned from a history of other people.",
+        f"# {promise.sentence}.",
+        "",
+        "[history]",
+        f"people = {promise.people}",
+        f"public = {json.dumps(public)}",
+        f"seeded = {json.dumps(promise.seeded)}",
+    ]
+    if not public:
+        lines += [f"epsilon = {promise.epsilon!r}", f"delta = {promise.delta!r}"]
+    lines += ["", "[score]", f"norm = {score.norm!r}"]
+    if score.names is not None:
+        lines.append(f"names = {json.dumps(score.names, ensure_ascii=False)}")
+    lines += [f"{name} = {list(getattr(score, name))!r}" for name in _NUMBERS]
+    return "\n".join(lines) + "\n"
+
+
+def _score(content: dict[str, Any], path: Path) -> HistoryScore:
+    try:
+        history, score = content["history"], content["score"]
+        numbers = {name: tuple(float(each) for each in score[name]) for name in _NUMBERS}
+        public = history["public"]
+        promise = HistoryPromise(
+            int(history["people"]),
+            math.inf if public is True else float(history["epsilon"]),
+            0.0 if public is True else float(history["delta"]),
+            bool(history["seeded"]),
+        )
+        names = score.get("names")
+        made = HistoryScore(
+            **numbers,
+            norm=float(score["norm"]),
+            promise=promise,
+            names=None if names is None else tuple(map(str, names)),
+        )
+        width = len(made.lower)
+        lengths = (len(made.upper), len(made.weights) - 1, width if names is None else len(names))
+        finite = all(math.isfinite(each) for name in _NUMBERS for each in numbers[name])
+        rising = all(a < b for a, b in zip(made.cuts, made.cuts[1:], strict=False))
+        if any(length != width for length in lengths) or not finite or not rising or not made.cuts:
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(
+            f"{path} must be a file of cells as 'cells from-history' writes it, but it was changed or is "
+            f"not whole: make it again"
+        ) from None
+    return made
