@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import bdtrc
+from scipy.special import betainc
 
 from botorch_private._base import validate
 from botorch_private.privacy.response_law import ResponseLaw
@@ -114,6 +114,6 @@ def _delta(law: ResponseLaw, lies: _Lies, epsilon: float) -> float:
 
 def _tail(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """``P(Bin(C, 1/2) >= x)``."""
-    inside = np.clip(x, 1, np.maximum(counts, 1))
-    tail = np.where(counts > 0, bdtrc(inside - 1, np.maximum(counts, 1), 0.5), 0.0)
+    inside = np.clip(x, 1.0, np.maximum(counts, 1.0))
+    tail = betainc(inside, np.maximum(counts - inside + 1.0, 1.0), 0.5)
     return np.where(x <= 0, 1.0, np.where(x > counts, 0.0, tail))
