@@ -72,6 +72,7 @@ class LabelKernel(Kernel):
             lengthscale_constraint=GreaterThan(_LEAST),
             **kwargs,
         )
+        self.ard_num_dims = None  # GPyTorch compares it with the width of rows, which is not the grid's
         self.space = space
         excess = (law.p - law.q) * frequencies
         self.register_buffer("frequencies", frequencies)

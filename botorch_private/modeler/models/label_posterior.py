@@ -62,7 +62,8 @@ class LabelPosterior(DiscretePosterior):
         seen = self._seen()
         if len(seen):
             X = self.candidates[seen]
-            own_mean, own = joint_moments(self.model, self._sweep, X)
+            with torch.no_grad():
+                own_mean, own = joint_moments(self.model, self._sweep, X)
             own_variance = own.diagonal().clamp_min(0)
             mean[seen], variance[seen] = outcome_moments(self.model, own_mean, own_variance, X)
         return mean, variance
