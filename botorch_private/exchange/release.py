@@ -83,7 +83,9 @@ class Release:
         outcome_guarantee: PrivacyGuarantee | None = None,
     ) -> Release:
         """Release of ``n`` labels, in a random order that only the curator knows."""
-        rows = torch.stack([labels.double(), torch.arange(len(labels), dtype=torch.float64)], dim=1)
+        rows = torch.empty(len(labels), 2, dtype=torch.float64)
+        rows[:, 0] = labels
+        torch.arange(len(labels), out=rows[:, 1])
         return cls(rows, guarantee, 0.0, 1, True, outcome_guarantee, cells)
 
     @property
@@ -95,6 +97,13 @@ class Release:
     def identity(self) -> str:
         """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
         return _digest(self.candidates, self._settings())
+
+    @cached_property
+    def label_counts(self) -> Tensor:
+        """How often each of ``K`` labels occurs, where rows are labels."""
+        assert self.cells is not None
+        assert self.labels is not None
+        return torch.bincount(self.labels, minlength=self.cells.count)
 
     @cached_property
     def spread(self) -> float:

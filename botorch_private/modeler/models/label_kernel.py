@@ -95,8 +95,7 @@ class LabelKernel(Kernel):
         law, space = release.guarantee.law, release.cells
         assert isinstance(law, ResponseLaw)
         assert space is not None
-        counts = torch.bincount(release.candidates[:, 0].long(), minlength=space.count)
-        return cls(space, law, cell_frequencies(counts, law.p, law.q))
+        return cls(space, law, cell_frequencies(release.label_counts, law.p, law.q))
 
     @property
     def scatter(self) -> Tensor:

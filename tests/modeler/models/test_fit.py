@@ -584,7 +584,7 @@ OTHERS = {
     "batch": (lambda: gp(X.repeat(2, 1, 1), Y.repeat(2, 1, 1)), "one output and no batch"),
     "Matern": (
         lambda: gp(X, Y, covar_module=ScaleKernel(MaternKernel())),
-        "an RBFKernel or a ReleasedInputKernel, got MaternKernel",
+        "an RBFKernel, a ReleasedInputKernel or a LabelKernel, got MaternKernel",
     ),
     "own kernel": (lambda: gp(X, Y, covar_module=OwnKernel()), "got OwnKernel"),
     "sum": (lambda: gp(X, Y, covar_module=RBFKernel() + RBFKernel()), "got AdditiveKernel"),

@@ -1,0 +1,152 @@
+"""botorch-private cells: what a release that protects whole records tells of a record."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from botorch_private.cli.common import add_command, add_group, refusals
+
+
+def add_cells(commands: Any) -> None:
+    """Add the commands about cells to a parser's."""
+    verbs = add_group(
+        commands,
+        "cells",
+        "declare cells, for a release that protects whole records",
+        "A release of cells tells of each record only which cell it is in, and often it lies: so it protects "
+        "a whole record, whatever changes in it. 'suggest' proposes how many cells and where they end, "
+        "'from-history' learns cells from records of other people, 'check' says what a file amounts to. "
+        "Then: curator init --whole-record.",
+    )
+    suggest = add_command(
+        verbs,
+        "suggest",
+        _suggest,
+        "how many cells, and where they end, by epsilon and declared ranges alone",
+        "Propose a number of cells for an epsilon of a whole record and, with --ranges, edges for each "
+        "declared number. No table is looked at: edges that come from the table would void the guarantee.",
+    )
+    suggest.add_argument("epsilon", type=float, help="epsilon for any change of a whole record, > 0")
+    suggest.add_argument("--ranges", type=Path, metavar="TOML", help="declared ranges (ranges.toml)")
+    learn = add_command(
+        verbs,
+        "from-history",
+        _learn,
+        "learn cells from records of other people whose outcomes are known",
+        "Learn a score from a history, such as last year's records, and cut it into cells. None of these "
+        "people may be in the table that is released later. The score is private for each of them: epsilon "
+        "and delta are for any change of a whole person, outcome included.",
+    )
+    option = learn.add_argument
+    option("history", type=Path, help="the history, .csv or .parquet")
+    option("--ranges", type=Path, required=True, metavar="TOML", help="declared ranges of the features")
+    option("--outcome", required=True, metavar="COLUMN", help="column with the known outcomes")
+    option(
+        "--outcome-range",
+        type=float,
+        nargs=2,
+        required=True,
+        metavar=("LOW", "HIGH"),
+        help="declared smallest and largest outcome; others count as these",
+    )
+    option(
+        "--cuts",
+        type=float,
+        nargs="+",
+        default=[0.97],
+        metavar="SHARE",
+        help="shares of the history below each cut, rising (default: 0.97, which makes two cells)",
+    )
+    option("--epsilon", type=float, default=1.0, help="for a person of the history (default: 1)")
+    option("--delta", type=float, default=1e-5, help="for a person of the history (default: 0.00001)")
+    option(
+        "--public",
+        action="store_true",
+        help="the history is public, or its people agree: no noise, and the guarantee says so",
+    )
+    option("--output", type=Path, required=True, metavar="TOML", help="file to write")
+    check = add_command(verbs, "check", _check, "what declared cells amount to; no table is needed")
+    check.add_argument("cells", type=Path, metavar="TOML", help="file of cells, or of ranges with edges")
+    check.add_argument("--epsilon", type=float, help="also say how often a label is true at this epsilon")
+
+
+def _suggest(options: argparse.Namespace) -> int:
+    from botorch_private.curator.features.ranges import load_encoding
+    from botorch_private.curator.features.suggest_cells import suggest_cells, suggested_count
+
+    with refusals(options):
+        count = suggested_count(options.epsilon)
+        print(f"About {count} cells at epsilon {options.epsilon:g} for a whole record.")
+        if options.ranges is None:
+            return 0
+        encoding = suggest_cells(options.epsilon, load_encoding(options.ranges))
+    print("Add these lines to your file of ranges; round the numbers as you like:\n")
+    for feature in encoding.features:
+        if edges := getattr(feature, "edges", ()):
+            numbers = ", ".join(f"{edge:.6g}" for edge in edges)
+            print(f"[features.{_key(feature.name)}]\nedges = [{numbers}]\n")
+    return 0
+
+
+def _learn(options: argparse.Namespace) -> int:
+    from botorch_private._base.whole_file import require_folder
+    from botorch_private.curator.features.cells import Cells
+    from botorch_private.curator.features.cells_file import save_cells
+    from botorch_private.curator.features.ranges import load_encoding
+    from botorch_private.curator.features.tables import read_encoded, read_table
+
+    with refusals(options):
+        require_folder(options.output)
+        if options.output.exists():
+            raise FileExistsError(f"there is something at {options.output} already: name a new file")
+        encoding = load_encoding(options.ranges)
+        if any(feature.name == options.outcome for feature in encoding.features):
+            raise ValueError(
+                f"--outcome must not be a feature, but {options.ranges} declares {options.outcome!r}"
+            )
+        cells = Cells.from_history(
+            read_encoded(options.history, encoding),
+            read_table(options.history, [options.outcome])[:, 0],
+            encoding.scaling,
+            outcome_range=tuple(options.outcome_range),
+            cuts=options.cuts,
+            epsilon=options.epsilon,
+            delta=options.delta,
+            public=options.public,
+        )
+        save_cells(cells, options.output)
+    assert cells.score is not None
+    print(f"Wrote {options.output}: {cells.count} cells.")
+    print(f"{cells.score.promise.sentence.capitalize()}.")
+    print(f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record --epsilon 3")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from botorch_private.curator.features.cells_file import load_cells
+    from botorch_private.privacy.response_law import ResponseLaw
+
+    with refusals(options):
+        cells = load_cells(options.cells)
+        law = None if options.epsilon is None else ResponseLaw.at_most(options.epsilon, cells.count)
+    grid = " x ".join(map(str, cells.space.shape))
+    print(f"{cells.count} cells" + (f" ({grid})" if len(cells.space.shape) > 1 else "") + ".")
+    for name, length, ordered in zip(
+        cells.space.names or (), cells.space.shape, cells.space.ordered, strict=False
+    ):
+        print(f"  {name}: {length}, {'in order' if ordered else 'without order'}")
+    if cells.score is not None:
+        print(f"{cells.score.promise.sentence.capitalize()}.")
+    if law is not None:
+        print(f"At epsilon {options.epsilon:g} for a whole record, {100 * law.p:.1f} % of labels are true.")
+    return 0
+
+
+def _key(name: str) -> str:
+    """A name as a key of TOML."""
+    import json
+
+    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if plain else json.dumps(name, ensure_ascii=False)
