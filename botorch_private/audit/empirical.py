@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private._base import validate
 from botorch_private.audit.bounds import (
     certified_epsilon,
@@ -23,6 +24,7 @@ _AT_ONCE = 100_000  # rows of one release
 _SAME_SUBSPACE = 1e-6  # relative residual
 
 
+@quiet_arithmetic
 def empirical_epsilon(
     mechanism: Mechanism,
     records: Any,

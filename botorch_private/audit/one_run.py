@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from scipy.stats import binom
 
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private._base import validate
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
@@ -17,6 +18,7 @@ _LARGEST = 64.0
 _TOLERANCE = 1e-4
 
 
+@quiet_arithmetic
 def one_run_audit(
     mechanism: NoisyProjection,
     records: Any,
@@ -93,6 +95,7 @@ def one_run_audit(
     )
 
 
+@quiet_arithmetic
 def lower_bound(
     canaries: int, guesses: int, right: int, delta: float, failure_probability: float
 ) -> float:
@@ -117,6 +120,7 @@ def lower_bound(
     return low
 
 
+@quiet_arithmetic
 def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """Bound of the chance of so many right guesses under ``(epsilon, delta)`` privacy.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
@@ -12,6 +13,7 @@ _LARGEST_ACCOUNTED = 100.0
 Shift = tuple[NoiseLaw, float]  # noise, and how far it has to hide
 
 
+@quiet_arithmetic
 def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     """Epsilon of independent draws of noise on the same record, at a total ``delta``.
 

@@ -17,6 +17,7 @@ from scipy.optimize import root_scalar
 from scipy.special import betaln, log_ndtr, roots_legendre
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 
 _ROOT_TOLERANCE = 1e-13
 _PANELS = 64  # at large distances delta is a steep function of the length
@@ -24,6 +25,7 @@ _NODES = 32
 _LARGEST_EPSILON = 1e9
 
 
+@quiet_arithmetic
 def gaussian_delta(epsilon: float, mu: float | np.ndarray, weights: np.ndarray | None = None) -> float:
     r"""Delta of Gaussian noise at ``epsilon``.
 
@@ -47,6 +49,7 @@ def gaussian_delta(epsilon: float, mu: float | np.ndarray, weights: np.ndarray |
     return float(each[0] if weights is None else np.dot(weights, each))
 
 
+@quiet_arithmetic
 def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray | None = None) -> float:
     """Smallest epsilon that Gaussian noise reaches at ``delta``, rounded up.
 
@@ -76,6 +79,7 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
     return float(root) * (1 + 10 * _ROOT_TOLERANCE) + 1e-16
 
 
+@quiet_arithmetic
 def gaussian_noise_std(
     epsilon: float,
     delta: float,
@@ -114,6 +118,7 @@ def gaussian_noise_std(
     return math.exp(float(root)) * (1 + 100 * _ROOT_TOLERANCE)
 
 
+@quiet_arithmetic
 def subspace_shrinkage(features: int, projection_dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Law of ``|v P|`` for a fixed unit vector ``v`` and a random projection ``P``.
 

@@ -35,6 +35,7 @@ import numpy as np
 from scipy.special import chdtri, gammainccinv, gammaincinv
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
 
 GRID = 2.0**-12
@@ -95,6 +96,7 @@ class NoiseLaw:
         float_error = INPUT_ERROR * (self.features + 16) * LARGEST_NORM * self.sensitivity
         return math.sqrt(self.dim) * (self.grid + 2 * float_error)
 
+    @quiet_arithmetic
     def shift(self, distance: float) -> tuple[np.ndarray, np.ndarray]:
         """Distances in released space of two records at ``distance``, with their probabilities."""
         if self.dim == self.features:
@@ -102,6 +104,7 @@ class NoiseLaw:
         shrinkage, weights = subspace_shrinkage(self.features, self.dim)
         return distance * shrinkage + self.rounding, weights
 
+    @quiet_arithmetic
     def epsilon(self, distance: float, delta: float) -> float:
         """Epsilon for two records at ``distance`` units, the sampler's arithmetic included.
 
@@ -123,6 +126,7 @@ class NoiseLaw:
         shift, weights = self.shift(distance)
         return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
 
+    @quiet_arithmetic
     def radius(self, probability: float) -> float:
         """Radius that holds the noise with ``probability`` in (0, 1), in scaled units."""
         validate.probability(probability=probability)
@@ -130,6 +134,7 @@ class NoiseLaw:
             return self.scale * float(gammaincinv(self.dim, probability))
         return self.scale * math.sqrt(float(chdtri(self.dim, 1 - probability)))
 
+    @quiet_arithmetic
     def arithmetic_slack(self, distance: float) -> float:
         """What the sampler's floating-point arithmetic can add to epsilon at ``distance``."""
         near = self._tail_radius()

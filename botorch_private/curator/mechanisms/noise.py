@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.base import check_scaled
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from, gammas, normals
 from botorch_private.privacy.gaussian import gaussian_noise_std
@@ -87,11 +88,13 @@ def noised(rows: np.ndarray, law: NoiseLaw, entropy: Entropy) -> np.ndarray:
     return steps * law.grid
 
 
+@quiet_arithmetic
 def on_grid(rows: np.ndarray, law: NoiseLaw) -> np.ndarray:
     """Round rows to the public grid: what the noise is added to, in whole grid steps."""
     return np.rint(rows / law.grid).astype(np.int64)
 
 
+@quiet_arithmetic
 def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     """Draw noise for ``count`` records, in whole grid steps.
 

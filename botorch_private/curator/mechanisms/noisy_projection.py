@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
 from botorch_private.curator.mechanisms.noise import NOISES, calibrate, noised
@@ -142,6 +143,7 @@ class NoisyProjection:
 
         return Drawn(self._release(table, law, maps, entropy), more=more)
 
+    @quiet_arithmetic
     def _release(self, table: Tensor, law: NoiseLaw, maps: _Maps, entropy: Entropy) -> Tensor:
         n, d = table.shape
         before, after = maps

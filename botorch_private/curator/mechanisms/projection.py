@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.entropy import Entropy, normals
 
 
+@quiet_arithmetic
 def haar_frame(long: int, short: int, entropy: Entropy) -> np.ndarray:
     """Orthonormal frame of a Haar-random ``short``-dimensional subspace of ``R^long``.
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
 from botorch_private.curator.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
@@ -109,6 +110,7 @@ class SpectralProjection:
         """Rank of a released table, ``min(r, d)``."""
         return min(self.projection_dim, d)
 
+    @quiet_arithmetic
     def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
         """Release once. O(n d^2 + n d r).
 
@@ -135,6 +137,7 @@ class SpectralProjection:
         """Release once and return the ``n x r`` rows alone; see `draw`."""
         return self.draw(scaled, generator=generator).rows
 
+    @quiet_arithmetic
     def project(self, table: Tensor, matrix: Tensor) -> Drawn:
         """Algorithm 1 for a given ``d x r`` matrix ``M``."""
         r = self.projection_dim
