@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import beta
 
-from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon
 
 _THRESHOLDS = 51

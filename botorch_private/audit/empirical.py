@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.audit.bounds import (
     certified_epsilon,
     epsilon_from_rates,

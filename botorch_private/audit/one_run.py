@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from scipy.stats import binom
 
-from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
 from botorch_private.curator.mechanisms import NoisyProjection

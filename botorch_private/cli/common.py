@@ -52,11 +52,11 @@ def refusals(options: argparse.Namespace, *more: type[Exception]) -> Iterator[No
 
     Args:
         options: Of the command.
-        *more: What it may raise beside `OSError`, `ValueError` and `ImportError`.
+        *more: What it may raise beside `OSError`, `ValueError`, `ImportError` and `MemoryError`.
     """
     try:
         yield
-    except (OSError, ValueError, ImportError, *more) as error:
+    except (OSError, ValueError, ImportError, MemoryError, *more) as error:
         options.parser.exit(1, f"{options.parser.prog}: {error}\n")
 
 

@@ -19,7 +19,7 @@ from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
-from botorch_private.curator.publish import Published, check_parts, publish, publish_more
+from botorch_private.curator.publish import Published, check_ledger, check_parts, publish, publish_more
 from botorch_private.curator.record_index import RecordIndex
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
@@ -55,6 +55,7 @@ class Curator:
 
     Raises:
         ValueError: If an argument is unusable; nothing has been released then.
+        MemoryError: If the release would need more memory than there is; nothing has been released then.
         BudgetError: If the release exceeds the privacy budget; nothing has been released then.
 
     Example:
@@ -222,11 +223,13 @@ class Curator:
             self._refuse_copies()
             known_before = RecordIndex(self._records.numpy())
             joined = torch.cat([self._records, table])
+            noised = answers.noised
+            noise = None if noised is None else noised.draw(len(table))  # may fail: before it is spent
             published = publish_more(
                 self._published, table, ledger=self._ledger, generator=self._generator
             )
-            if answers.noised is not None:
-                answers.noised.join(len(table))
+            if noised is not None and noise is not None:
+                noised.join(noise)
             answers.objective.join(known)
             self._records, self._published = joined, published
             if (known_before.find(table.numpy()) >= 0).any():
@@ -299,8 +302,7 @@ class Curator:
 def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:
     if ledger is None:
         return Ledger(budget)
-    if not isinstance(ledger, Ledger):
-        raise TypeError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+    check_ledger(ledger)
     if budget is not None:
         raise ValueError("privacy_budget must be None beside a ledger: give it to Ledger(budget)")
     return ledger

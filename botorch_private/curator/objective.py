@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,9 @@ class Objective:
     def __init__(self, objective: Callable[[Tensor], Any] | Any, records: Any, n: int) -> None:
         self._measure: Callable[[Tensor], Any] | None = objective if callable(objective) else None
         self.outcomes: Tensor | None = None
-        if self._measure is None:
+        if self._measure is not None:
+            refuse_uncallable(self._measure)
+        else:
             require_labels("objective", objective, records, "records")
             self.outcomes = validate.vector(objective=objective, length=n)
         self.last_failure: Exception | None = None
@@ -112,6 +115,27 @@ class Objective:
                 f"the curator's last_failure, since it may name values of the record"
             )
         return _finite(value, row)
+
+
+def refuse_uncallable(measure: Callable[..., Any]) -> None:
+    """Refuse a callable that cannot be called with a record's features, as far as its signature says.
+
+    Raises:
+        ValueError: If so. It is not called, and nothing of it is repeated.
+    """
+    if inspect.iscoroutinefunction(measure):
+        raise ValueError("objective must return a number, got an async function, which returns none")
+    try:
+        signature = inspect.signature(measure)
+    except (TypeError, ValueError):  # some that are built in have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise ValueError(
+            "objective must be callable with one argument, the d features of a record, got a callable "
+            "that takes no argument, or needs more"
+        ) from None
 
 
 def number_of(value: Any) -> float:

@@ -80,7 +80,8 @@ class PrivateProjectionTransform(InputTransform, Module):
         self.transform_on_fantasize = True
         self._secret = _Secret(records, scaling, mechanism, ledger, generator)
         digest = bytes.fromhex(self.release.identity)
-        self.register_buffer("release_sha256", torch.tensor(list(digest), dtype=torch.uint8))
+        sha256 = torch.tensor(list(digest), dtype=torch.uint8, device="cpu")
+        self.register_buffer("release_sha256", sha256)
 
     @property
     def release(self) -> Release:
@@ -174,13 +175,13 @@ class _Secret:
         generator: torch.Generator | None,
     ) -> None:
         check_parts(scaling, mechanism)
-        table = scaling.check(records)
-        self.published = publish(table, scaling, mechanism, ledger=ledger, generator=generator)
-        self.row_of_record = self.published.rows_of_records
+        # The caller may change the table. All that can fail without a release comes before it.
+        self._records = table = scaling.check(records).clone()
         self._features = scaling.features
         self._scaling = scaling
-        self._records = table = table.clone()  # the caller may change the table
         self._index = RecordIndex(table.numpy())
+        self.published = publish(table, scaling, mechanism, ledger=ledger, generator=generator)
+        self.row_of_record = self.published.rows_of_records
         row_map = self.published.row_map
         if row_map is not None:
             # An almost dependent column makes the map useless in floating point: look up instead.

@@ -78,6 +78,19 @@ class Mechanism(Protocol):
         ...
 
 
+def draw_memory(mechanism: Mechanism, n: int, d: int) -> int:
+    """Bytes that `Mechanism.draw` takes at its peak, the released rows included; from sizes alone.
+
+    A mechanism may say it itself, in a method ``draw_memory(n, d)``. Of any other one it is known only
+    that the released rows must fit, as wide as its guarantee says they are.
+    """
+    own = getattr(mechanism, "draw_memory", None)
+    if own is not None:
+        return int(own(n, d))
+    width = mechanism.guarantee(n, d).projection_dim
+    return 8 * n * (d if width is None else width)
+
+
 def plain_numbers(mechanism: Any) -> None:
     """Turn NumPy scalars among validated settings into Python numbers, which files can hold."""
     for name, kind in (("epsilon", float), ("delta", float), ("projection_dim", int)):

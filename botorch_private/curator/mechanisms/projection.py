@@ -28,6 +28,11 @@ def haar_frame(long: int, short: int, entropy: Entropy) -> np.ndarray:
     return q * np.sign(np.diag(r))
 
 
+def frame_entries(long: int, short: int) -> int:
+    """Numbers that `haar_frame` holds at its peak, in the QR of its Gaussian matrix (measured: 5.5)."""
+    return 6 * long * short
+
+
 def isometry(features: int, projection_dim: int, entropy: Entropy) -> np.ndarray:
     """Random ``d x r`` matrix, ``r >= d``, that keeps every distance: ``|x A| = |x|``."""
     return haar_frame(projection_dim, features, entropy).T

@@ -133,6 +133,12 @@ class SpectralProjection:
         matrix = normals(entropy_from(generator), d * self.projection_dim)
         return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
 
+    def draw_memory(self, n: int, d: int) -> int:
+        """Bytes that `draw` takes at its peak for ``n`` records of ``d`` features, its rows included."""
+        r, k = self.projection_dim, min(n, d)
+        svd = 3 * n * d + 3 * n * k + 2 * k * d + 5 * k * k  # LAPACK's dgesdd, its copies and its work
+        return 8 * max(6 * d * r, svd + d * r + n * r)
+
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the ``n x r`` rows alone; see `draw`."""
         return self.draw(scaled, generator=generator).rows

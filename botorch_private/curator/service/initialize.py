@@ -11,9 +11,10 @@ from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_table, read_texts
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
-from botorch_private.curator.publish import planned_guarantee
+from botorch_private.curator.objective import refuse_uncallable
+from botorch_private.curator.publish import planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
-from botorch_private.curator.service.make_folder import check_settings, make_folder
+from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
@@ -78,11 +79,18 @@ def initialize(
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
-    check_settings(folder, n, known=outcomes is not None, **settings)
+    first = planned_guarantee(
+        n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None
+    )
+    d = encoding.scaling.features
+    width = first.projection_dim or d
+    size = folder_size((n, width), d, measured_by)
+    check_settings(folder, n, known=outcomes is not None, size=size, **settings)
+    require_memory_to_publish(
+        n, d, mechanism, beside=2 * 8 * n * width
+    )  # the file, before it is written
     known = None if ledger is None else Ledger(path=ledger)
-    promises = [
-        planned_guarantee(n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
-    ]
+    promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
     words = f"{n} records of {len(encoding.features)} features from {table}.\n\n{total(promises)}"
@@ -120,5 +128,5 @@ def _objective(text: str) -> tuple[str, str | None]:
     if kind == "column":
         return kind, name
     if name:
-        load(text)  # refuses what is not a function, before anything is spent
+        refuse_uncallable(load(text))  # before anything is spent
     return text, None

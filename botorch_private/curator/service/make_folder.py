@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from botorch_private._base import validate
+from botorch_private._base.memory import in_words
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
+
+_SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
+_ROW_OF_DATABASE = 512  # a record's row, its index and its place in the log of the database, amply
 
 
 def make_folder(
@@ -70,7 +74,12 @@ def make_folder(
         objective=objective,
         known=curator.outcomes is not None,
         time_limit=time_limit,
+        outcome_name=outcome_name,
+        outcome_unit=outcome_unit,
         plausible=plausible,
+        size=folder_size(
+            curator.release.candidates.shape, curator.release.guarantee.features or 0, objective
+        ),
     )
     mechanism = curator.outcome_mechanism
     facts = FolderFacts(
@@ -88,9 +97,7 @@ def make_folder(
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
     )
-    temporary = Path(
-        tempfile.mkdtemp(dir=folder.path.absolute().parent, prefix=f".{folder.path.name}.")
-    )  # its mode is 0700
+    temporary = Path(_temporary(folder.path))
     try:
         os.chmod(temporary, FOLDER_MODE)
         draft = Folder(temporary)
@@ -120,14 +127,16 @@ def check_settings(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    size: int = 0,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
 
-    Args are as in `make_folder`, but for ``n``, the number of records, and ``known``, whether the
-    curator knows the outcomes.
+    Args are as in `make_folder`, but for ``n``, the number of records, ``known``, whether the curator
+    knows the outcomes, and ``size``, the bytes of the folder (`folder_size`).
 
     Raises:
-        OSError: If there is something at ``path``, or its parent is missing or cannot be written.
+        OSError: If there is something at ``path``, its parent is missing or cannot be written, or the
+            disk is full.
         ValueError: If a setting is unusable.
     """
     parent = path.absolute().parent
@@ -137,6 +146,12 @@ def check_settings(
         raise PermissionError(f"path must be in a folder that can be written, but {parent} cannot")
     if path.exists():
         raise FileExistsError(f"path must be new, but there is something at {path}")
+    _try_to_make(path)
+    free = shutil.disk_usage(parent).free
+    if size > free:
+        raise OSError(
+            f"path must be on a disk with room for {in_words(size)}, but {in_words(free)} are free there"
+        )
     if identifiers is not None and len(identifiers) != n:
         raise ValueError(f"identifiers must have {n} entries, got {len(identifiers)}")
     if identifiers is not None and len(set(identifiers)) < n:
@@ -147,6 +162,9 @@ def check_settings(
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
         )
+    for name, text in (("outcome_name", outcome_name), ("outcome_unit", outcome_unit)):
+        if not isinstance(text, str) or not _is_unicode(text):
+            raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
     if plausible is not None:
         low, high = plausible
@@ -155,6 +173,40 @@ def check_settings(
             raise ValueError(
                 f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
             )
+
+
+def folder_size(released: Sequence[int], features: int, objective: str) -> int:
+    """Bytes that a folder takes while it is made, rounded up.
+
+    Args:
+        released: Shape ``n x r`` of the released rows.
+        features: Features of a record: records are kept where a function measures.
+        objective: As in `make_folder`.
+    """
+    n, r = released
+    return _SMALL_FILES + n * (8 * r + (8 * features if ":" in objective else 0) + _ROW_OF_DATABASE)
+
+
+def _try_to_make(path: Path) -> None:
+    """Make a folder beside the one that is wanted, as `make_folder` will, and remove it."""
+    try:
+        os.rmdir(_temporary(path))
+    except OSError as error:
+        raise OSError(
+            error.errno, f"path must be a folder that can be made, but {error.strerror}", str(path)
+        ) from error
+
+
+def _temporary(path: Path) -> str:
+    return tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # its mode is 0700
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, as of bytes that a terminal sent in another encoding
+        return False
+    return True
 
 
 def _write_records(path: Path, curator: Curator) -> None:

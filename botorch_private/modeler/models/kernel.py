@@ -14,6 +14,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.exchange.release import Release
+from botorch_private.modeler.models.memory import require_covariance
 
 _TYPICAL, _LOOSENESS = 2.0, 0.75  # median in units of the spread, standard deviation of the logarithm
 _SHORTEST = 1e-4  # share of the spread; at a length-scale of 0 the prior raises, and a fit gets there
@@ -133,6 +134,9 @@ class ReleasedInputKernel(Kernel):
         if diag:
             squared, scale = (u1 - u2).square().sum(dim=-1), scale.squeeze(-1)
         else:
+            # Every joint posterior over released rows comes along here, and so every Thompson sample.
+            batch = torch.broadcast_shapes(u1.shape[:-2], u2.shape[:-2])
+            require_covariance(u1.shape[-2], u2.shape[-2], batch, u1, u1.element_size())
             squared = torch.cdist(u1, u2, compute_mode="donot_use_mm_for_euclid_dist").square()
         covariance = scale.to(x1) * torch.exp(-squared / 2)
         # A sum of squared differences is exactly 0 for equal rows, and for them only.

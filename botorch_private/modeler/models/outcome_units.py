@@ -12,6 +12,7 @@ from linear_operator import to_linear_operator
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
+from botorch_private.modeler.models.memory import require_covariance
 from botorch_private.modeler.models.sweep import CandidateSweep
 
 
@@ -52,7 +53,11 @@ def joint_moments(model: Any, sweep: CandidateSweep, X: Tensor) -> tuple[Tensor,
 
     Returns:
         ``batch_shape x q`` means and ``batch_shape x q x q`` covariances.
+
+    Raises:
+        MemoryError: If a ``q x q`` matrix does not fit.
     """
+    require_covariance(X.shape[-2], X.shape[-2], X.shape[:-2], X, 8)
     prior = model.forward(X)
     known = sweep.prior.differentiable64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
     # t x (batch q): columns of V, as for the candidates
