@@ -13,7 +13,6 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.memory import require_memory
 from botorch_private.exchange.release import Release
-from botorch_private.modeler.models.memory import MUCH
 
 _MOST_DROWNED = 16  # coordinates for the variance of axes that are not estimated
 _MARGIN = 1e-3  # above the edge, where an axis keeps a share of itself
@@ -72,7 +71,6 @@ class DenoisedRelease(Release):
             what=f"finding the principal axes of rows of {r} numbers",
             remedy="work on the release as it is (denoise=False), or ask the curator for a smaller "
             "projection_dim",
-            unless_below=MUCH,
         )
         centred = release.candidates - release.candidates.mean(dim=0)
         total, axes = torch.linalg.eigh(centred.mT @ centred / n)  # ascending

@@ -27,7 +27,6 @@ from botorch_private import (
     ReleasedInputKernel,
 )
 from botorch_private._base import memory as _base_memory
-from botorch_private.modeler import denoised_release
 from botorch_private.modeler.models import candidate_block, memory, sweep
 
 properties = settings(derandomize=True, max_examples=40, deadline=None, report_multiple_bugs=False)
@@ -354,7 +353,6 @@ def test_mean_and_variance_of_many_candidates_need_no_such_matrix(little):
 
 def test_axes_of_a_wide_release_that_do_not_fit_are_refused(monkeypatch):
     monkeypatch.setattr(_base_memory, "free_memory", lambda device: 10**6)
-    monkeypatch.setattr(denoised_release, "MUCH", 0)
     narrow = Release(uniform(10, 20), NoisyProjection(3.0).guarantee(10, 20), 0.1, 20, isotropic=False)
     wide = Release(uniform(10, 200), NoisyProjection(3.0).guarantee(10, 200), 0.1, 200, isotropic=False)
     assert len(DenoisedRelease.of(narrow).candidates) == 10
