@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -187,7 +188,9 @@ class Ledger:
         floating_point = sum(part.delta_fp for part in after.parts or (after,))
         delta = max(self.budget.delta, floating_point)
         least = least_delta(after.parts or (after,))
-        epsilon = compose(history, delta=delta).epsilon if least <= delta else float("inf")
+        epsilon = compose(history, delta=delta).epsilon if least <= delta else math.inf
+        if math.isinf(epsilon):
+            raise BudgetError(_needs_delta(self.budget, after))
         if not epsilon <= self.budget.epsilon:
             before = history[:-new]
             spent = compose(before, delta=delta).epsilon if before else 0.0
@@ -256,6 +259,19 @@ class Ledger:
             ],
         }
         return FORMAT.dumps(content, indent=1)
+
+
+def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee) -> str:
+    """What to say where no epsilon at all is enough, as for Gaussian noise at a delta of 0."""
+    agreed = f"a delta of {budget.delta:g} only" if budget.delta else "no delta"
+    laws = [part.law for part in asked.parts or (asked,)]
+    gaussian = any(law is not None and law.kind == "gaussian" for law in laws)
+    delta = round_up(asked.delta, 2)
+    return (
+        f"the privacy budget has {agreed}, and {'Gaussian noise' if gaussian else 'what is asked for'} "
+        f"needs {delta}: agree to a budget with a delta, such as "
+        f"PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), or release with noise='laplace'"
+    )
 
 
 def _guarantee(value: Any) -> PrivacyGuarantee | None:

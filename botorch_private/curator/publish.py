@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.memory import require_memory
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, draw_memory
+from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_draw, require_draw_memory
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
@@ -215,7 +214,7 @@ def publish_more(
             f"each other. Use projection_dim=None, projection_dim >= d, or noise='laplace'"
         )
     (n, r), (m, d) = old.candidates.shape, table.shape
-    _require_memory(8 * ((n + 2 * m) * r + 2 * m * d) + _CHUNK, m, d)
+    refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d) + _CHUNK, m, d)
     guarantee = replace(old.guarantee, records=n + m)
     if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
@@ -247,16 +246,7 @@ def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: i
     Raises:
         MemoryError: If so.
     """
-    _require_memory(draw_memory(mechanism, n, d) + 8 * (2 * n * d + 4 * n) + beside, n, d)
-
-
-def _require_memory(need: int, n: int, d: int) -> None:
-    require_memory(
-        need,
-        what=f"releasing {n} records of {d} features in this way",
-        remedy="nothing was drawn, and nothing is charged; choose a smaller projection_dim (None: no "
-        "projection), or release fewer records at first and let others join later (Curator.add)",
-    )
+    require_draw_memory(mechanism, n, d, beside=8 * (2 * n * d + 4 * n) + beside)
 
 
 @contextmanager

@@ -22,7 +22,9 @@ from botorch_private._base.floating_point import quiet_arithmetic
 _ROOT_TOLERANCE = 1e-13
 _PANELS = 64  # at large distances delta is a steep function of the length
 _NODES = 32
-_LARGEST_EPSILON = 1e9
+LARGEST_EPSILON = 1e8
+"""Largest epsilon that Gaussian noise is calibrated to: far beyond it the formula loses its digits."""
+_UNBOUNDED = 1e9  # above it epsilon is called infinite
 
 
 @quiet_arithmetic
@@ -67,7 +69,7 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
     high = 1.0
     while gaussian_delta(high, mu, weights) > delta:
         high *= 2
-        if high > _LARGEST_EPSILON:
+        if high > _UNBOUNDED:
             return math.inf
     root = root_scalar(
         lambda epsilon: gaussian_delta(epsilon, mu, weights) - delta,
@@ -91,7 +93,7 @@ def gaussian_noise_std(
     The analytic Gaussian mechanism (Balle & Wang 2018, Algorithm 1), by root finding.
 
     Args:
-        epsilon: Privacy parameter, > 0.
+        epsilon: Privacy parameter in (0, `LARGEST_EPSILON`].
         delta: Privacy parameter in (0, 1).
         sensitivity: Largest Euclidean change of the query between neighbours; an array for a random
             one (see `subspace_shrinkage`).
@@ -99,8 +101,16 @@ def gaussian_noise_std(
 
     Returns:
         Standard deviation per coordinate, in units of ``sensitivity``.
+
+    Raises:
+        ValueError: If a parameter is outside its range.
     """
     validate.positive(epsilon=epsilon)
+    if epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at most {LARGEST_EPSILON:g} for Gaussian noise, got {epsilon:g}: "
+            f"so large a one hides nothing"
+        )
     validate.probability(delta=delta)
     shift = np.atleast_1d(np.asarray(sensitivity, dtype=np.float64))
 

@@ -10,10 +10,13 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.memory import require_memory
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import LARGEST_NORM
 
 SEEDED = "the noise came from a seeded generator: whoever knows the seed can subtract it"
+
+_LITTLE = 2**24  # bytes; nobody asks whether they are there
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,32 @@ def draw_memory(mechanism: Mechanism, n: int, d: int) -> int:
         return int(own(n, d))
     width = mechanism.guarantee(n, d).projection_dim
     return 8 * n * (d if width is None else width)
+
+
+def require_draw_memory(mechanism: Mechanism, n: int, d: int, *, beside: int = 0) -> None:
+    """Refuse a draw that needs more memory than there is: the system would end the process in silence.
+
+    Args:
+        mechanism: How rows are released.
+        n: Number of records.
+        d: Features of a record.
+        beside: Further bytes that will be needed.
+
+    Raises:
+        MemoryError: If so.
+    """
+    refuse_draw(draw_memory(mechanism, n, d) + beside, n, d)
+
+
+def refuse_draw(need: int, n: int, d: int) -> None:
+    """Refuse a draw of ``n`` records of ``d`` features for which so many bytes are not there."""
+    require_memory(
+        need,
+        what=f"releasing {n} records of {d} features in this way",
+        remedy="choose a smaller projection_dim (None: no projection), or release fewer records at "
+        "first and let others join later (Curator.add); nothing was drawn",
+        unless_below=_LITTLE,
+    )
 
 
 def plain_numbers(mechanism: Any) -> None:

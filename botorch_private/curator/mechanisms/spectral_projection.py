@@ -12,7 +12,12 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
-from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
+from botorch_private.curator.mechanisms.base import (
+    Drawn,
+    check_scaled,
+    plain_numbers,
+    require_draw_memory,
+)
 from botorch_private.curator.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
@@ -124,6 +129,7 @@ class SpectralProjection:
         """
         table = check_scaled(scaled)
         n, d = table.shape
+        require_draw_memory(self, n, d)
         warnings.warn(
             f"SpectralProjection on {n} records of {d} features is not differentially private: "
             f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
