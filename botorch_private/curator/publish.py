@@ -162,6 +162,10 @@ def publish(
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
         drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
+        if len(drawn.rows) != n:
+            raise ValueError(
+                f"mechanism must return {n} rows, one for each record, got {len(drawn.rows)}"
+            )
         release = Release(
             candidates=drawn.rows,
             guarantee=guarantee,

@@ -46,8 +46,9 @@ def gaussian_delta(epsilon: float, mu: float | np.ndarray, weights: np.ndarray |
     mu = np.atleast_1d(np.asarray(mu, dtype=np.float64))
     upper = log_ndtr(mu / 2 - epsilon / mu)
     lower = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    # lower <= upper in exact arithmetic; rounding must not make delta negative.
-    each = -np.exp(upper) * np.expm1(np.minimum(lower - upper, 0.0))
+    # lower <= upper in exact arithmetic; rounding must not make delta negative. Both may be -infinity.
+    gap = np.where(np.isneginf(upper), 0.0, np.minimum(lower - upper, 0.0))
+    each = -np.exp(upper) * np.expm1(gap)
     return float(each[0] if weights is None else np.dot(weights, each))
 
 

@@ -96,7 +96,9 @@ def test_release_and_answers_are_entered_together_or_not_at_all():
 
 def test_a_pure_budget_allows_for_the_samplers_arithmetic_and_refuses_gaussians():
     Ledger(budget(1.0)).spend(LAPLACE, start=0, stop=N)
-    with pytest.raises(BudgetError, match="no delta, and Gaussian noise needs 1e-05.*budget.100, delta=1e-05"):
+    with pytest.raises(
+        BudgetError, match="no delta, and Gaussian noise needs 1e-05.*budget.100, delta=1e-05"
+    ):
         Ledger(budget(100.0)).spend(GAUSSIAN, start=0, stop=N)
     Ledger(budget(1.0, 1e-5)).spend(GAUSSIAN, start=0, stop=N)
     with pytest.raises(BudgetError, match=r"would be"):

@@ -26,7 +26,7 @@ from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 NOISES = ("auto", "laplace", "gaussian")
 _LARGEST_PURE = 1e300  # the scale of the noise is still a number
-_NUDGE = 1 + 1e-11
+_NUDGE = 1e-11
 _ITERATIONS = 50
 
 
@@ -176,13 +176,14 @@ def _solve(
     contraction, except for an epsilon so small that float64 cannot draw the noise.
     """
     law = replace(unit, scale=scale_for(epsilon))
-    for _ in range(_ITERATIONS):
+    for step in range(_ITERATIONS):
         if law.epsilon(1.0, delta) <= epsilon:
             return law
         rest = epsilon - law.arithmetic_slack(1.0)
         if rest < epsilon / 2:
             break
-        law = replace(unit, scale=scale_for(rest) * _NUDGE)
+        # More each time: far out, an average over projections has fewer digits than its root is given.
+        law = replace(unit, scale=scale_for(rest) * (1 + _NUDGE * 2**step))
     raise ValueError(
         f"epsilon must be larger for noise in {unit.dim} dimensions: float64 cannot draw noise that "
         f"wide on a grid of {unit.grid}, got {epsilon!r}"

@@ -84,11 +84,10 @@ def initialize(
     )
     d = encoding.scaling.features
     width = first.projection_dim or d
+    # The file is in memory, too, before it is written.
+    require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
     size = folder_size((n, width), d, measured_by)
     check_settings(folder, n, known=outcomes is not None, size=size, **settings)
-    require_memory_to_publish(
-        n, d, mechanism, beside=2 * 8 * n * width
-    )  # the file, before it is written
     known = None if ledger is None else Ledger(path=ledger)
     promises = [first]
     if outcome_mechanism is not None:

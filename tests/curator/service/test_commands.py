@@ -71,3 +71,41 @@ def test_retry_counts_what_is_tried_again_and_says_when_nothing_can_be_stored(
     for count in (3, 0):
         assert main(["curator", "retry", "clinic"]) == 0
         assert capsys.readouterr().out == f"Queries that will be measured again: {count}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--projection-dim", "1000000000"], "releasing 12 records of 1 features in this way needs"),
+        (["--delta", "1e-5", "--projection-dim", "1000000000"], "choose a smaller projection_dim"),
+        (["--unit", "\udce9"], "outcome_unit must be text that UTF-8 can hold"),
+        (["--epsilon", "1e9", "--delta", "1e-5"], r"epsilon must be at most 1e+08 for Gaussian noise"),
+    ],
+)
+def test_init_refuses_what_it_cannot_make_in_one_line_and_before_it_asks(place, capsys, more, message):
+    ledger = Ledger(PrivacyGuarantee.budget(epsilon=3.0), path="table.ledger.json")
+    with pytest.raises(SystemExit) as stopped:
+        init("--ledger", "table.ledger.json", *more)  # nobody is asked: there is no --yes
+    assert stopped.value.code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not (place / "clinic").exists()
+    assert ledger.entries == ()
+
+
+def test_init_says_what_budget_a_gaussian_release_needs(place, capsys):
+    Ledger(PrivacyGuarantee.budget(epsilon=3.0), path="table.ledger.json")
+    with pytest.raises(SystemExit):
+        init("--yes", "--epsilon", "1", "--delta", "0.3", "--ledger", "table.ledger.json")
+    error = capsys.readouterr().err
+    assert "no delta, and Gaussian noise needs 0.3" in error
+    assert "PrivacyGuarantee.budget(3, delta=0.3)" in error
+
+
+def test_init_refuses_a_table_of_one_record_before_it_asks(place, capsys):
+    (place / "table.csv").write_text("age\n20\n")
+    with pytest.raises(SystemExit):
+        init()
+    assert "records must have at least 2 rows, got 1: of one there is nothing to choose" in (
+        capsys.readouterr().err
+    )
