@@ -10,6 +10,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.memory import require_memory
 from botorch_private.audit.bounds import (
     certified_epsilon,
     epsilon_from_rates,
@@ -21,6 +22,7 @@ from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
 
 _AT_ONCE = 100_000  # rows of one release
+_COPIES = 6  # of all trials: the noise under both tables, parts of it, and what the likelihood takes
 _SAME_SUBSPACE = 1e-6  # relative residual
 
 
@@ -77,6 +79,12 @@ def empirical_epsilon(
     validate.count(minimum=100, trials=trials)
     validate.probability(confidence=confidence)
     validate.generator(generator=generator)
+    width = max(tables.records.shape[1], getattr(mechanism, "projection_dim", None) or 0)
+    require_memory(
+        _COPIES * 8 * trials * width,
+        what=f"an audit of {trials} trials, each of a row of {width} numbers,",
+        remedy="take fewer trials",
+    )
     if generator is None:
         generator = torch.Generator()
         generator.seed()

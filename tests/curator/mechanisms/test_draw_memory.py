@@ -30,7 +30,7 @@ CASES = {
 
 @pytest.mark.parametrize(("mechanism", "n", "d"), CASES.values(), ids=CASES)
 def test_the_prediction_covers_what_is_taken_and_is_not_far_above(mechanism, n, d):
-    """Tracing sees NumPy's arrays; a copy of the records, which PyTorch holds, is added for the paper's."""
+    """Tracing sees the arrays of NumPy, which hold nearly all of it."""
     scaled = uniform(n, d) / d**0.5
     tracemalloc.start()
     try:
