@@ -78,7 +78,7 @@ def _groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
     yield _CGROUP, _V2  # in a container its own group is the root
     yield _CGROUP / "memory", _V1
     try:
-        lines = _OWN_GROUPS.read_text().splitlines()
+        lines = _OWN_GROUPS.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
         return
     for line in lines:
@@ -97,10 +97,10 @@ def _groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
 
 def _left(group: Path, limit: str, used: str, cache: str) -> float:
     try:
-        text = (group / limit).read_text().strip()
+        text = (group / limit).read_text(encoding="ascii", errors="replace").strip()
         if text == "max":
             return math.inf
-        taken = int((group / used).read_text())
+        taken = int((group / used).read_text(encoding="ascii", errors="replace"))
         left = int(text) - taken
     except (OSError, ValueError):
         return math.inf
@@ -110,7 +110,7 @@ def _left(group: Path, limit: str, used: str, cache: str) -> float:
 def _dropped_on_need(group: Path, name: str) -> int:
     """Bytes of files that were read once: they count as used, and make room for what is needed."""
     try:
-        lines = (group / "memory.stat").read_text().splitlines()
+        lines = (group / "memory.stat").read_text(encoding="ascii", errors="replace").splitlines()
         return next((int(line.split()[1]) for line in lines if line.split()[0] == name), 0)
     except (OSError, ValueError, IndexError):
         return 0

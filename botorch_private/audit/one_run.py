@@ -18,7 +18,6 @@ _LARGEST = 64.0
 _TOLERANCE = 1e-4
 
 
-@quiet_arithmetic
 def one_run_audit(
     mechanism: NoisyProjection,
     records: Any,
@@ -95,7 +94,6 @@ def one_run_audit(
     )
 
 
-@quiet_arithmetic
 def lower_bound(
     canaries: int, guesses: int, right: int, delta: float, failure_probability: float
 ) -> float:

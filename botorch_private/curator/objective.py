@@ -117,27 +117,6 @@ class Objective:
         return _finite(value, row)
 
 
-def refuse_uncallable(measure: Callable[..., Any]) -> None:
-    """Refuse a callable that cannot be called with a record's features, as far as its signature says.
-
-    Raises:
-        ValueError: If so. It is not called, and nothing of it is repeated.
-    """
-    if inspect.iscoroutinefunction(measure):
-        raise ValueError("objective must return a number, got an async function, which returns none")
-    try:
-        signature = inspect.signature(measure)
-    except (TypeError, ValueError):  # some that are built in have none
-        return
-    try:
-        signature.bind(None)
-    except TypeError:
-        raise ValueError(
-            "objective must be callable with one argument, the d features of a record, got a callable "
-            "that takes no argument, or needs more"
-        ) from None
-
-
 def number_of(value: Any) -> float:
     """The one number that an objective returned, or whatever error there is."""
     single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
@@ -160,3 +139,24 @@ def _finite(value: Any, row: int) -> float:
     if not math.isfinite(number):
         raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
     return number
+
+
+def refuse_uncallable(measure: Callable[..., Any]) -> None:
+    """Refuse a callable that cannot be called with a record's features, as far as its signature says.
+
+    Raises:
+        ValueError: If so. It is not called, and nothing of it is repeated.
+    """
+    if inspect.iscoroutinefunction(measure):
+        raise ValueError("objective must return a number, got an async function, which returns none")
+    try:
+        signature = inspect.signature(measure)
+    except (TypeError, ValueError):  # some that are built in have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise ValueError(
+            "objective must be callable with one argument, the d features of a record, got a callable "
+            "that takes no argument, or needs more"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_dr
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
+from botorch_private.privacy.warnings import NotDifferentiallyPrivate
 
 JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "
@@ -155,10 +157,13 @@ def publish(
     validate.count(noise_dim=noise_dim)
     isotropic = bool(mechanism.isotropic)
     require_memory_to_publish(n, d, mechanism)
+    warn = getattr(mechanism, "warn", None)
+    if warn is not None:
+        warn(n, d, stacklevel=3)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
-    with _charged(ledger):
+    with _charged(ledger), _warned(already=warn is not None):
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
         drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
@@ -264,6 +269,17 @@ def _charged(ledger: Ledger | None) -> Iterator[None]:
         if ledger is not None:
             error.add_note(f"This happened while rows were drawn{_CHARGED}.")
         raise
+
+
+@contextmanager
+def _warned(*, already: bool) -> Iterator[None]:
+    """Draw without the warning that was given before."""
+    if not already:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotDifferentiallyPrivate)
+        yield
 
 
 def check_ledger(ledger: Ledger | None) -> None:

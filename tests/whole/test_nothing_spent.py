@@ -18,6 +18,7 @@ from botorch_private import (
     Ledger,
     NoisyProjection,
     NoPrivacy,
+    NotDifferentiallyPrivate,
     OutcomeMechanism,
     PrivacyGuarantee,
     PrivateProjectionTransform,
@@ -311,7 +312,7 @@ def test_records_for_which_memory_is_short_cost_nothing(ledger, monkeypatch):
 
 
 def test_a_projection_to_which_nothing_can_be_added_costs_nothing():
-    ledger = Ledger(PrivacyGuarantee.budget(9.0, 1e-3))
+    ledger = Ledger(PrivacyGuarantee.budget(9.0, 1e-5))
     curator = curator_of(ledger)(mechanism=NoisyProjection(1.0, 1e-5, 2, "gaussian"))
     with pytest.raises(ValueError, match="rows cannot be added"):
         curator.add(uniform(4, D, seed=1), OUTCOMES[:4])
@@ -404,7 +405,7 @@ def place(tmp_path, monkeypatch):
 
 
 def init(place, ledger, **changed):
-    settings = {"ranges": place / "ranges.toml", "mechanism": MECHANISM, "agree": lambda words: True}
+    settings = {"ranges": place / "ranges.toml", "mechanism": MECHANISM, "agree": lambda *_: True}
     table, folder = changed.pop("table", place / "table.csv"), changed.pop("folder", place / "folder")
     return initialize(table, folder, **{**settings, "ledger": ledger.path, **changed})
 
@@ -451,7 +452,7 @@ def test_what_init_refuses_costs_nothing_and_leaves_nothing(wrong, place, ledger
 
 
 def test_init_asks_nobody_to_spend_what_it_cannot_make(place, ledger):
-    def asked(words):
+    def asked(*_):
         raise AssertionError("nobody is asked for what cannot be made")
 
     with pytest.raises(MemoryError):
@@ -483,8 +484,23 @@ def test_a_folder_that_cannot_be_made_leaves_the_curator_as_it_was(place, ledger
 def test_a_release_does_not_fail_in_the_middle_because_warnings_are_errors(door):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ledger = Ledger(PrivacyGuarantee.budget(9.0, 1e-3))
+        ledger = Ledger(PrivacyGuarantee.budget(9.0, 1e-5))
         door(ledger)(mechanism=NoisyProjection(1.0, 1e-5, 2), generator=None)
+    assert len(ledger.entries) == 1
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_a_warning_that_is_made_an_error_comes_before_anything_is_spent(door, drawn):
+    ledger = Ledger()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NotDifferentiallyPrivate):
+            door(ledger)(mechanism=SpectralProjection(1.0, 1e-5, 2))
+    assert drawn == []
+    assert ledger.entries == ()
+    with pytest.warns(NotDifferentiallyPrivate) as told:
+        door(ledger)(mechanism=SpectralProjection(1.0, 1e-5, 2))
+    assert len(told) == 1
     assert len(ledger.entries) == 1
 
 

@@ -46,6 +46,10 @@ class Drawn:
 class Mechanism(Protocol):
     """What turns scaled records into released rows.
 
+    It may have two methods more, which are called before anything is spent: ``draw_memory(n, d)`` says
+    how many bytes a draw takes at its peak, and ``warn(n, d, stacklevel=...)`` warns of what `draw`
+    warns of, since a warning can be made an error.
+
     Attributes:
         isotropic: Whether released coordinates have no meaning of their own (they were rotated or
             projected), so that a kernel on them must have one length-scale.

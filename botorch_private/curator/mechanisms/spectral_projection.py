@@ -130,14 +130,18 @@ class SpectralProjection:
         table = check_scaled(scaled)
         n, d = table.shape
         require_draw_memory(self, n, d)
+        self.warn(n, d, stacklevel=4)
+        matrix = normals(entropy_from(generator), d * self.projection_dim)
+        return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
+
+    def warn(self, n: int, d: int, *, stacklevel: int = 2) -> None:
+        """Warn that it is not private, as `draw` does: for who releases, before anything is spent."""
         warnings.warn(
             f"SpectralProjection on {n} records of {d} features is not differentially private: "
             f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
             NotDifferentiallyPrivate,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
-        matrix = normals(entropy_from(generator), d * self.projection_dim)
-        return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
 
     def draw_memory(self, n: int, d: int) -> int:
         """Bytes that `draw` takes at its peak for ``n`` records of ``d`` features, its rows included."""
