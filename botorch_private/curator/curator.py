@@ -140,7 +140,7 @@ class Curator:
         return None if known is None else known.clone()
 
     @property
-    def last_failure(self) -> Exception | None:
+    def last_failure(self) -> BaseException | None:
         """What the objective raised last. For the curator's eyes only: it may name a record's values."""
         return self._answers.objective.last_failure
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
+
+
+_Taken = TypeVar("_Taken")
 
 
 class MeasurementError(RuntimeError):
@@ -37,7 +40,7 @@ class Objective:
         if self._measure is None:
             require_labels("objective", objective, records, "records")
             self.outcomes = validate.vector(objective=objective, length=n)
-        self.last_failure: Exception | None = None
+        self.last_failure: BaseException | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
         """Check the outcomes of records that join; `join` takes them over.
@@ -68,21 +71,10 @@ class Objective:
         Raises:
             MeasurementError: If the callable raises, or returns no number; with one message for all.
         """
-        outcome = None
-        try:
-            outcome = self._called(record, features)
-            outcome = None if math.isnan(outcome) else outcome
-        except Exception as error:
-            self.last_failure = error
-        if outcome is None:
+        outcome = self._attempted(number_of, record, features)
+        if outcome is None or math.isnan(outcome):
             raise MeasurementError(f"released row {row} cannot be measured")
         return outcome
-
-    def _called(self, record: int, features: Tensor) -> float:
-        if self._measure is None:
-            assert self.outcomes is not None
-            return float(self.outcomes[record])
-        return number_of(self._measure(features.clone()))
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
@@ -96,22 +88,40 @@ class Objective:
             MeasurementError: If the callable raises.
             ValueError: If it returns no finite number.
         """
-        if self._measure is None:
-            assert self.outcomes is not None
-            return float(self.outcomes[record])
-        failure, value = None, None
-        try:
-            value = self._measure(features.clone())
-        except Exception as error:
-            failure = error
-        # Raised outside of the handler: an error that is chained to it would carry its text along.
-        if failure is not None:
-            self.last_failure = failure
+        value = self._attempted(lambda result: (result,), record, features)
+        if value is None:
             raise MeasurementError(
-                f"measuring released row {row} failed ({type(failure).__name__}); what went wrong is in "
-                f"the curator's last_failure, since it may name values of the record"
+                f"measuring released row {row} failed; what went wrong is in the curator's last_failure, "
+                f"since it may name values of the record"
             )
-        return _finite(value, row)
+        return _finite(value[0], row)
+
+    def _attempted(self, taken: Callable[[Any], _Taken], record: int, features: Tensor) -> _Taken | None:
+        """What `taken` makes of the result for a record; None if the callable or `taken` raises.
+
+        What is raised goes to `last_failure` and nowhere else: its type and its text may depend on the
+        record, so that no error is chained to it. Ctrl-C and an exit stop the program all the same, but as
+        errors of our own, without what the callable gave them to say.
+
+        Raises:
+            KeyboardInterrupt: If the callable was interrupted.
+            SystemExit: If it asked the program to end; with status 1, whatever it wanted.
+        """
+        stop: BaseException | None = None
+        try:
+            if self._measure is None:
+                assert self.outcomes is not None
+                return taken(float(self.outcomes[record]))
+            return taken(self._measure(features.clone()))
+        except BaseException as error:
+            self.last_failure = error
+            if isinstance(error, KeyboardInterrupt):
+                stop = KeyboardInterrupt()
+            elif isinstance(error, SystemExit):
+                stop = SystemExit(1)
+        if stop is not None:  # outside of the handler: an error that is chained carries the other along
+            raise stop
+        return None
 
 
 def number_of(value: Any) -> float:
@@ -131,8 +141,12 @@ def _finite(value: Any, row: int) -> float:
         number = None
     if number is None:
         raise ValueError(
-            f"objective must return one number, got {type(value).__name__} for released row {row}"
+            f"objective must return one number, got something else for released row {row}: the curator "
+            f"can call it on that record"
         )
     if not math.isfinite(number):
-        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
+        raise ValueError(
+            f"objective must return a finite number, got something else for released row {row}: the "
+            f"curator can call it on that record"
+        )
     return number
