@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from botorch_private.privacy.gaussian import gaussian_epsilon
 
@@ -12,19 +12,26 @@ _LARGEST_ACCOUNTED = 100.0
 
 
 class Law(Protocol):
-    """What is asked of a law of noise, of whatever kind. `NoiseLaw` says what each of it is."""
+    """What is asked of a law of noise, of whatever kind; see `NoiseLaw`."""
+
+    delta_fp: ClassVar[float]
 
     @property
-    def delta_fp(self) -> float: ...
+    def pure(self) -> bool:
+        """Whether epsilon needs no delta, but for `delta_fp`."""
+        ...
 
-    @property
-    def pure(self) -> bool: ...
+    def epsilon(self, distance: float, delta: float, records: int = 1) -> float:
+        """Epsilon for so many records that move by a distance > 0 each, `arithmetic_slack` included."""
+        ...
 
-    def epsilon(self, distance: float, delta: float, records: int = 1) -> float: ...
+    def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
+        """Shift over standard deviation, where the noise is one Gaussian with a known shift."""
+        ...
 
-    def gaussian_mu(self, distance: float, records: int = 1) -> float | None: ...
-
-    def arithmetic_slack(self, distance: float) -> float: ...
+    def arithmetic_slack(self, distance: float) -> float:
+        """What the sampler's floating-point arithmetic can add to epsilon, for each record."""
+        ...
 
 
 class Shift(NamedTuple):
@@ -38,9 +45,7 @@ class Shift(NamedTuple):
     records: int = 1
 
 
-def composed_epsilon(
-    shifts: Sequence[Shift | tuple[Law, float] | tuple[Law, float, int]], delta: float
-) -> float:
+def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     """Epsilon of independent draws of noise on the same record, at a total ``delta``.
 
     Pure draws (l2 Laplace) add. Gaussian draws without a projection into a subspace are one Gaussian
@@ -54,8 +59,7 @@ def composed_epsilon(
 
     Args:
         shifts: The law of each draw, with the distance of the two values of the record that it
-            hides, >= 0, in units of that law, and how many records move so far at once (1 where it is
-            left out).
+            hides, >= 0, in units of that law, and how many records move so far at once.
         delta: The total delta.
 
     Returns:
@@ -64,7 +68,7 @@ def composed_epsilon(
     Raises:
         ImportError: If dp-accounting is needed and not installed.
     """
-    shifts = [each for each in (Shift(*each) for each in shifts) if each.distance > 0]
+    shifts = [each for each in shifts if each.distance > 0]
     if all(law.pure for law, _, _ in shifts):
         return sum(law.epsilon(distance, delta, records) for law, distance, records in shifts)
     if len(shifts) == 1:

@@ -1,19 +1,18 @@
 r"""What several records of one person cost together, where a random projection stretches them.
 
-Each of ``m`` records of a person moves by up to ``D``. The noise of the rows is independent, so the
-``m`` released rows are one draw of Gaussian noise on ``m`` rows, and the shift is the Euclidean norm of
-all ``m`` moves together. Without a projection into fewer dimensions that is at most ``sqrt(m) D``, and it
-is ``sqrt(m) D`` in the worst case: nothing is to be shown here.
+Each of ``m`` records of a person moves by up to ``D``. The noise of the rows is independent, so that the
+``m`` released rows are one draw of Gaussian noise, and the shift is the Euclidean norm of all moves
+together. Without a projection into fewer dimensions that is ``sqrt(m) D`` in the worst case, exactly.
 
 A projection ``P`` onto a random subspace is the same for all rows. With moves ``v_i`` the squared shift
-is ``sum_i |v_i P|^2 = m D^2 sum_j w_j |u_j P|^2`` at most, where ``u_j`` are the eigenvectors of
-``sum_i v_i v_i^T``, and ``w_j >= 0`` add up to 1. Which directions are worst depends on ``delta``, so
-they are bounded: as a function of ``s = mu^2``, delta of Gaussian noise (`gaussian_delta`) has the slope
-``phi(sqrt(s)/2 - epsilon/sqrt(s)) / (2 sqrt(s))``, which rises up to ``s* = 2 (sqrt(1 + epsilon^2) - 1)``
-and falls from there on. So delta is below its convex majorant ``c``, which goes on straight from ``s*``,
-and Jensen's inequality gives ``E delta <= E c(sum_j w_j s_j) <= sum_j w_j E c(s_j) = E c(s_1)``: one
-direction for all moves, whose law `subspace_shrinkage` knows. ``c`` falls where epsilon rises, so the
-smallest epsilon is found as usual.
+is ``sum_i |v_i P|^2 <= m D^2 sum_j w_j |u_j P|^2``, where ``u_j`` are the eigenvectors of ``sum_i v_i
+v_i^T``, and the ``w_j >= 0`` add up to 1. Which directions are worst depends on ``delta``, so they are
+bounded. As a function of ``s = mu^2``, delta of Gaussian noise (`gaussian_delta`) has the slope
+``phi(sqrt(s) / 2 - epsilon / sqrt(s)) / (2 sqrt(s))``, which rises up to
+``s* = 2 (sqrt(1 + epsilon^2) - 1)`` and falls from there on. So delta is below its convex majorant
+``c``, which goes on straight from ``s*``, and by Jensen's inequality
+``E delta <= E c(sum_j w_j s_j) <= sum_j w_j E c(s_j) = E c(s_1)``: one direction for all moves, whose
+law `subspace_shrinkage` knows. ``c`` falls where epsilon rises, so that the smallest epsilon is a root.
 """
 
 from __future__ import annotations

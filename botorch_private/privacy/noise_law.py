@@ -147,7 +147,7 @@ class NoiseLaw:
     def _squares(self, distance: float, records: int) -> np.ndarray:
         """``mu^2`` of so many moves in one direction, linear in the square of what a projection does.
 
-        ``(D q + rho)^2 <= (D + rho) (D q^2 + rho)`` by Cauchy's inequality, where ``rho`` is the rounding.
+        ``(D q + rho)^2 <= (D + rho) (D q^2 + rho)`` (Cauchy-Schwarz), where ``rho`` is the rounding.
         """
         shrinkage, _ = subspace_shrinkage(self.features, self.dim)
         square = (distance + self.rounding) * (distance * shrinkage**2 + self.rounding)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from botorch_private import NoisyProjection, OutcomeMechanism, PrivacyGuarantee, compose
-from botorch_private.privacy.composition import composed_epsilon
+from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.gaussian import gaussian_delta, gaussian_epsilon, subspace_shrinkage
 from botorch_private.privacy.group_privacy import majorant_delta
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
@@ -168,8 +169,8 @@ class Response:
     """A law of another kind: a randomized response, pure at any distance."""
 
     cost: float
-    delta_fp: float = 0.0
-    pure: bool = True
+    delta_fp: ClassVar[float] = 0.0
+    pure: ClassVar[bool] = True
 
     def epsilon(self, distance, delta, records=1):
         return records * self.cost
@@ -183,7 +184,7 @@ class Response:
 
 def test_a_law_of_another_kind_is_added_up_without_a_change():
     response = Response(0.75)
-    assert composed_epsilon([(response, 1.0, 4)], 0.0) == 3.0
+    assert composed_epsilon([Shift(response, 1.0, 4)], 0.0) == 3.0
     law = GAUSSIAN.law
-    mixed = composed_epsilon([(response, 1.0, 2), (law, 1.0, 2)], 1e-6)
+    mixed = composed_epsilon([Shift(response, 1.0, 2), Shift(law, 1.0, 2)], 1e-6)
     assert mixed <= 1.5 + law.epsilon(1.0, 1e-6, 2) + 1e-6
