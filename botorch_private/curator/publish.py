@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,9 @@ from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import SEEDED, Mechanism
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.cautions import delta_caution
 from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
+from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "
@@ -135,6 +138,7 @@ def publish(
     guarantee = planned_guarantee(
         n, scaling, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
     )
+    _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
@@ -196,6 +200,7 @@ def publish_more(
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
     if JOINED_LATER not in guarantee.assumptions:
         guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
+    _warn_of_delta(n + m, guarantee, old.outcome_guarantee)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
         ledger.spend(guarantee, *answers, start=n, stop=n + m)
@@ -203,6 +208,14 @@ def publish_more(
     rows = published.more(scaling.scale_rows(table, order))
     release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
     return replace(published, release=release, permutation=torch.cat([published.permutation, n + order]))
+
+
+def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
+    """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
+    deltas = [each.delta for each in guarantees if each is not None]
+    caution = delta_caution(max(deltas, default=0.0), n)
+    if caution is not None:
+        warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator
 
 
 def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:

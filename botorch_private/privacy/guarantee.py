@@ -9,29 +9,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from botorch_private._base import validate
+from botorch_private.privacy.adjacency import adjacency
 from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.words import BUDGET, sentences
 
-FEATURES_ADJACENCY = (
-    "two tables are neighbours when they differ in the features of one record, by at most D units "
-    "of distance; the number of records, the outcomes and all other records are the same"
-)
-OUTCOME_ADJACENCY = (
-    "two tables are neighbours when they differ in the outcome of one record, by any amount within "
-    "the declared range; the number of records, all features and all other outcomes are the same"
-)
-SHARED_ADJACENCY = (
-    "two tables are neighbours when they differ in one record, in its features by at most D units of "
-    "distance; the outcomes of all records may differ, by any amount; the number of records and all "
-    "other features are the same"
-)
-RECORD_ADJACENCY = (
-    "two tables are neighbours when they differ in one record: in its features by at most D units of "
-    "distance, and in its outcome by any amount within the declared range; the number of records and "
-    "all other records are the same"
-)
 OUTCOMES_NOT_COVERED = (
     "outcomes are answered as they are: what an outcome itself says about its record is not covered"
 )
@@ -147,11 +130,7 @@ class PrivacyGuarantee:
     @property
     def adjacency(self) -> str:
         """Which two tables cannot be told apart, in words."""
-        if not self.covers_outcomes:
-            return FEATURES_ADJACENCY
-        if SHARED_OUTCOMES in self.assumptions:
-            return SHARED_ADJACENCY
-        return RECORD_ADJACENCY if self.covers_features else OUTCOME_ADJACENCY
+        return adjacency(self)
 
     @property
     def covers_features(self) -> bool:
@@ -162,6 +141,11 @@ class PrivacyGuarantee:
     def covers_outcomes(self) -> bool:
         """Whether it is about answered outcomes."""
         return any(part.outcome_range is not None for part in self.parts or (self,))
+
+    @property
+    def shared_outcomes(self) -> bool:
+        """Whether it is about answers whose outcomes may depend on other records as well."""
+        return self.outcome_range is not None and SHARED_OUTCOMES in self.assumptions
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -265,7 +249,7 @@ def total_epsilon(
     """
     claimed, spent, shifts = 0.0, 0.0, []
     for part in parts:
-        moved = 1 if SHARED_OUTCOMES in part.assumptions else records
+        moved = 1 if part.shared_outcomes else records
         far = distance if part.outcome_range is None else 1.0
         if part.law is not None:
             shifts.append(Shift(part.law, far, moved))

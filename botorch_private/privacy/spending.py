@@ -75,6 +75,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         delta_fp=sum(part.delta_fp for part in parts),
         holds=all(each.holds for each in sources),
         reasons=tuple(dict.fromkeys(reason for each in sources for reason in each.reasons)),
+        records=max((part.records for part in parts if part.records is not None), default=None),
         names=next(iter(names), None),
         steps=tuple(dict.fromkeys(step for part in features for step in part.steps)),
         assumptions=tuple(assumptions),

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from botorch_private.privacy.adjacency import changes
+from botorch_private.privacy.cautions import HIDES_NOTHING, cautions, delta_caution
 from botorch_private.privacy.rounding import round_down, round_up
 
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
-_HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
@@ -23,6 +24,8 @@ def sentences(guarantee: Any) -> Iterator[str]:
             f"{guarantee.delta:g} may be spent on any record, over all releases and answers. It is a "
             f"limit, and promises nothing by itself."
         )
+        if caution := delta_caution(guarantee.delta, guarantee.records):
+            yield f"  {caution}"
         return
     holds = "HOLDS" if guarantee.holds else "DOES NOT HOLD"
     yield f"Privacy guarantee of {guarantee.mechanism}: {holds}"
@@ -30,6 +33,8 @@ def sentences(guarantee: Any) -> Iterator[str]:
         yield f"  Why not: {reason}."
     if not guarantee.holds:
         yield f"  {NOT_KEPT}"
+    for caution in cautions(guarantee):
+        yield f"  {caution}"
     for sentence in promised(guarantee):
         yield f"  {sentence}"
     if math.isinf(guarantee.epsilon):
@@ -52,11 +57,6 @@ def promised(guarantee: Any) -> Iterator[str]:
         yield "Nothing is promised: epsilon is infinite."
         return
     yield f"Adjacency: {guarantee.adjacency}."
-    changes = []
-    if guarantee.covers_features:
-        changes.append("moving one record by 1 unit")
-    if guarantee.covers_outcomes:
-        changes.append("changing its outcome to any other" if changes else "changing one outcome")
     where = " at 1 unit" if guarantee.covers_features else ""
     what = "what is released and answered"
     if not guarantee.covers_outcomes:
@@ -65,7 +65,7 @@ def promised(guarantee: Any) -> Iterator[str]:
     floating_point = f" (of which {rounded} is floating-point error)" if guarantee.delta_fp else ""
     yield (
         f"Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
-        f"{round_up(guarantee.delta, 2)}. {' and '.join(changes).capitalize()} changes the chance of "
+        f"{round_up(guarantee.delta, 2)}. {' and '.join(changes(guarantee)).capitalize()} changes the chance of "
         f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
         f"delta{floating_point}."
     )
@@ -93,7 +93,7 @@ def _steps(guarantee: Any) -> Iterator[str]:
 
 
 def _meaning(epsilon: float) -> str:
-    return ": that is not hidden" if epsilon >= _HIDES_NOTHING else ""
+    return ": that is not hidden" if epsilon >= HIDES_NOTHING else ""
 
 
 def _other_distances(guarantee: Any) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
@@ -108,16 +109,6 @@ class PublicFacts:
     def unit_cost(self) -> Cost:
         """What is promised at one unit."""
         return next(cost for cost in self.costs if cost.distance == 1.0)
-
-
-def guess(epsilon: float, delta: float) -> float:
-    """Largest chance to tell two equally likely tables apart under ``(epsilon, delta)`` privacy.
-
-    ``(e^epsilon + delta) / (1 + e^epsilon)``: half of one plus the largest total variation distance
-    (Kairouz, Oh & Viswanath 2015: the corner of the privacy region).
-    """
-    odds = math.exp(-epsilon)
-    return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
 def public_facts(
