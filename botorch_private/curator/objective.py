@@ -13,7 +13,8 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
 
-_Taken = TypeVar("_Taken")
+
+_Result = TypeVar("_Result")
 
 
 class MeasurementError(RuntimeError):
@@ -70,7 +71,7 @@ class Objective:
         Raises:
             MeasurementError: If the callable raises, or returns no number; with one message for all.
         """
-        outcome = self._attempted(number_of, record, features)
+        outcome = self._attempted(lambda: number_of(self._called(record, features)))
         if outcome is None or math.isnan(outcome):
             raise MeasurementError(f"released row {row} cannot be measured")
         return outcome
@@ -87,38 +88,46 @@ class Objective:
             MeasurementError: If the callable raises.
             ValueError: If it returns no finite number.
         """
-        value = self._attempted(lambda result: (result,), record, features)
-        if value is None:
+        result = self._attempted(lambda: (self._called(record, features),))
+        if result is None:
             raise MeasurementError(
                 f"measuring released row {row} failed; what went wrong is in the curator's last_failure, "
                 f"since it may name values of the record"
             )
-        return _finite(value[0], row)
+        number = self._attempted(lambda: number_of(result[0]))
+        if number is None:
+            raise ValueError(f"objective must return one number, got something else {_for(row)}")
+        if not math.isfinite(number):
+            raise ValueError(f"objective must return a finite number, got something else {_for(row)}")
+        return number
 
-    def _attempted(self, taken: Callable[[Any], _Taken], record: int, features: Tensor) -> _Taken | None:
-        """What `taken` makes of the result for a record; None if the callable or `taken` raises.
+    def _called(self, record: int, features: Tensor) -> Any:
+        if self._measure is None:
+            assert self.outcomes is not None
+            return float(self.outcomes[record])
+        return self._measure(features.clone())
 
-        What is raised goes to `last_failure` and nowhere else: its type and its text may depend on the
-        record, so that no error is chained to it. Ctrl-C and an exit stop the program all the same, but as
-        errors of our own, without what the callable gave them to say.
+    def _attempted(self, step: Callable[[], _Result]) -> _Result | None:
+        """Run code of the objective: its result, or None if it raises whatever there is.
+
+        What is raised goes to `last_failure` and nowhere else, and no error is chained to it: its text,
+        and even its type, may depend on the record. Ctrl-C and an exit stop the program all the same, but
+        as errors of our own, which say nothing of what the objective gave them to say.
 
         Raises:
-            KeyboardInterrupt: If the callable was interrupted.
+            KeyboardInterrupt: If it was interrupted.
             SystemExit: If it asked the program to end; with status 1, whatever it wanted.
         """
         stop: BaseException | None = None
         try:
-            if self._measure is None:
-                assert self.outcomes is not None
-                return taken(float(self.outcomes[record]))
-            return taken(self._measure(features.clone()))
+            return step()
         except BaseException as error:
             self.last_failure = error
             if isinstance(error, KeyboardInterrupt):
                 stop = KeyboardInterrupt()
             elif isinstance(error, SystemExit):
                 stop = SystemExit(1)
-        if stop is not None:  # outside of the handler: an error that is chained carries the other along
+        if stop is not None:  # outside of the handler, where the other error would be its context
             raise stop
         return None
 
@@ -131,21 +140,5 @@ def number_of(value: Any) -> float:
     return float(single)
 
 
-def _finite(value: Any, row: int) -> float:
-    """The one number that an objective returned; errors say nothing of what it returned instead."""
-    number = None
-    try:
-        number = number_of(value)
-    except Exception:  # refused below, without what it says
-        number = None
-    if number is None:
-        raise ValueError(
-            f"objective must return one number, got something else for released row {row}: the curator "
-            f"can call it on that record"
-        )
-    if not math.isfinite(number):
-        raise ValueError(
-            f"objective must return a finite number, got something else for released row {row}: the "
-            f"curator can call it on that record"
-        )
-    return number
+def _for(row: int) -> str:
+    return f"for released row {row}: what it is depends on the record, call it on that record yourself"
