@@ -13,7 +13,6 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
 
-
 _Result = TypeVar("_Result")
 
 

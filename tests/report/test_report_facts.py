@@ -12,9 +12,10 @@ from scipy.stats import norm
 
 from botorch_private import DenoisedRelease, NoisyProjection, PublicScaling, compose
 from botorch_private.curator.publish import publish
+from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.gaussian import gaussian_delta
 from botorch_private.privacy.spending import least_delta
-from botorch_private.report.facts import guess, public_facts
+from botorch_private.report.facts import public_facts
 
 
 def facts_of(*releases, ranges=None):

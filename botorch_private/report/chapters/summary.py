@@ -16,7 +16,9 @@ from botorch_private.report.shown import down, factor, percent, small, up
 def summary(facts: PublicFacts, audits: Sequence[AuditFacts]) -> Iterator[Block]:
     """Answer three questions in a few sentences each."""
     yield verdict(facts)
-    for caution in dict.fromkeys((*cautions(facts.total), *cautions(facts.with_outcomes or facts.total))):
+    for caution in dict.fromkeys(
+        (*cautions(facts.total), *cautions(facts.with_outcomes or facts.total))
+    ):
         yield Paragraph(caution, "bad")
     answers = (
         ("What leaks?", _leaks(facts)),
