@@ -90,8 +90,8 @@ class Objective:
         result = self._attempted(lambda: (self._called(record, features),))
         if result is None:
             raise MeasurementError(
-                f"measuring released row {row} failed; what went wrong is in the curator's last_failure, "
-                f"since it may name values of the record"
+                f"measuring released row {row} failed; what went wrong is in the curator's "
+                f"last_failure, since it may name values of the record"
             )
         number = self._attempted(lambda: number_of(result[0]))
         if number is None:
@@ -110,8 +110,8 @@ class Objective:
         """Run code of the objective: its result, or None if it raises whatever there is.
 
         What is raised goes to `last_failure` and nowhere else, and no error is chained to it: its text,
-        and even its type, may depend on the record. Ctrl-C and an exit stop the program all the same, but
-        as errors of our own, which say nothing of what the objective gave them to say.
+        and even its type, may depend on the record. Ctrl-C and an exit stop the program all the same,
+        but as errors of our own, which say nothing of what the objective gave them to say.
 
         Raises:
             KeyboardInterrupt: If it was interrupted.

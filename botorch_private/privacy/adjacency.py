@@ -34,9 +34,9 @@ BOTH_KINDS_ADJACENCY = (
 def adjacency(guarantee: Any) -> str:
     """Say which two tables a `PrivacyGuarantee` compares.
 
-    A change of one record changes its own outcome at most, or, where outcomes may depend on other records
-    (``shared_outcomes``), those of all records: then the answers of all of them are compared, each at
-    the whole width of its range.
+    A change of one record changes its own outcome at most, or, where outcomes may depend on other
+    records (``shared_outcomes``), those of all records: then the answers of all of them are compared,
+    each at the whole width of its range.
     """
     own, shared = kinds_of_outcomes(guarantee)
     if not own and not shared:

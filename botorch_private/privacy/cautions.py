@@ -20,19 +20,19 @@ def cautions(guarantee: Any) -> Iterator[str]:
         yield caution
     if guarantee.epsilon >= HIDES_NOTHING:
         what = "two records 1 unit apart" if guarantee.covers_features else "two outcomes far apart"
+        right = _percent(guess(guarantee.epsilon, guarantee.delta))
         yield (
             f"CAUTION: an epsilon of {round_up(guarantee.epsilon)} HIDES NOTHING here: a spy who holds "
-            f"{what} equally likely may be right in {_percent(guess(guarantee.epsilon, guarantee.delta))} "
-            f"of cases which of them it is."
+            f"{what} equally likely may be right in {right} of cases which of them it is."
         )
 
 
 def delta_caution(delta: float, records: int | None) -> str | None:
     """Say what a delta means that is not far below 1 / n; None where it is.
 
-    Whoever publishes each record whole with a chance of ``delta`` keeps the promise of any epsilon at this
-    delta: ``n delta`` records come out on average, and at least one with a chance of at most ``n delta``.
-    A delta of the order of ``1 / n`` is "very dangerous" therefore (Dwork & Roth 2014, section 2.3). The
+    Whoever publishes each record whole with a chance of ``delta`` keeps the promise of any epsilon at
+    this delta: ``n delta`` records come out on average, and at least one with a chance of at most ``n
+    delta``. So a delta of the order of ``1 / n`` is "very dangerous" (Dwork & Roth 2014, section 2.3). The
     line is drawn at ``1 / (10 n)``, where that chance is a tenth.
 
     Args:
@@ -52,8 +52,8 @@ def delta_caution(delta: float, records: int | None) -> str | None:
             f"chance of up to {_percent(n * delta)}: {remedy}."
         )
     return (
-        f"CAUTION: delta {round_up(delta, 2)} is 1 / n or more, TOO LARGE for {table}: who published each "
-        f"record whole with a chance of delta would keep this promise, and would publish "
+        f"CAUTION: delta {round_up(delta, 2)} is 1 / n or more, TOO LARGE for {table}: who published "
+        f"each record whole with a chance of delta would keep this promise, and would publish "
         f"{round_up(n * delta, 3)} whole records on average: {remedy}."
     )
 

@@ -63,9 +63,10 @@ def promised(guarantee: Any) -> Iterator[str]:
         what = "these releases together" if len(guarantee.parts) > 1 else "this release"
     rounded = round_up(guarantee.delta_fp, 2)
     floating_point = f" (of which {rounded} is floating-point error)" if guarantee.delta_fp else ""
+    changing = " and ".join(changes(guarantee)).capitalize()
     yield (
         f"Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
-        f"{round_up(guarantee.delta, 2)}. {' and '.join(changes(guarantee)).capitalize()} changes the chance of "
+        f"{round_up(guarantee.delta, 2)}. {changing} changes the chance of "
         f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
         f"delta{floating_point}."
     )
