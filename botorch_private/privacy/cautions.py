@@ -32,8 +32,8 @@ def delta_caution(delta: float, records: int | None) -> str | None:
 
     Whoever publishes each record whole with a chance of ``delta`` keeps the promise of any epsilon at
     this delta: ``n delta`` records come out on average, and at least one with a chance of at most ``n
-    delta``. So a delta of the order of ``1 / n`` is "very dangerous" (Dwork & Roth 2014, section 2.3). The
-    line is drawn at ``1 / (10 n)``, where that chance is a tenth.
+    delta``. So a delta of the order of ``1 / n`` is "very dangerous" (Dwork & Roth 2014, section 2.3).
+    The line is drawn at ``1 / (10 n)``, where that chance is a tenth.
 
     Args:
         delta: In [0, 1).

@@ -9,11 +9,12 @@ from typing import Any
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
-from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.publish import planned_guarantee
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, make_folder
+from botorch_private.curator.service.persons import most_records, price_of_a_person
+from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
@@ -31,6 +32,7 @@ def initialize(
     budget: int | None = None,
     identifiers: str | None = None,
     objective: str = "person",
+    person: str | None = None,
     ledger: Path | None = None,
     **settings: Any,
 ) -> Folder | None:
@@ -47,7 +49,10 @@ def initialize(
         budget: Largest number of different records that are measured; None: no limit.
         identifiers: Column with what staff call the records; None: "record 1" and so on.
         objective: "person", "column:NAME", or "module:function".
-        ledger: File of what was spent on this table before; None: a new one.
+        person: Column that tells people apart, to say what the one with the most records pays: to
+            ``agree`` and in the folder only. None: it is not said.
+        ledger: File of what was spent on this table before; None: the one beside the table
+            (`table_ledger`).
         **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
 
     Returns:
@@ -55,7 +60,7 @@ def initialize(
 
     Raises:
         OSError: If a file is missing, or there is something at the folder's place.
-        ValueError: If an argument or the table is unusable; nothing is released then.
+        ValueError: If an argument, the table or its ledger is unusable; nothing is released then.
         BudgetError: If the ledger's budget does not allow for it; nothing is released then.
     """
     if folder.exists():
@@ -63,7 +68,7 @@ def initialize(
     encoding = load_encoding(ranges)
     measured_by, column = _objective(objective)
     released = {feature.name for feature in encoding.features}
-    for argument, name in (("objective", column), ("identifiers", identifiers)):
+    for argument, name in (("objective", column), ("identifiers", identifiers), ("person", person)):
         if name in released:
             raise ValueError(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
@@ -79,20 +84,31 @@ def initialize(
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
     check_settings(folder, n, known=outcomes is not None, **settings)
-    known = None if ledger is None else Ledger(path=ledger)
+    own = ledger_of(table, n, ledger)
+    known = own.ledger
+    most = None if person is None else most_records(table, person)
     promises = [
         planned_guarantee(n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
     ]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
-    words = f"{n} records of {len(encoding.features)} features from {table}.\n\n{total(promises)}"
-    if known is not None and known.total is not None:
-        spent = total([known.total, *promises])
-        words += (
-            f"\n  By {ledger} these records were released before: all together, epsilon at one unit is "
-            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}."
+    alone, before = total(promises), None if known is None else known.total
+    spent = alone if before is None else total([before, *promises])
+    words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
+    if known is not None and before is not None:
+        words.append(
+            f"By {known.path} these records were released before: all together, epsilon at one unit is "
+            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the guarantee "
+            f"above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
-    if not agree(words):
+    elif known is not None:
+        words.append(f"It will be entered in {known.path}: keep that file with the table.")
+    if own.caution:
+        words.append(own.caution)
+    price = None if most is None else price_of_a_person(spent, most)
+    if price is not None:
+        words.append(price)
+    if not agree("\n\n".join(words)):
         return None
     curator = Curator(
         records,
@@ -105,7 +121,7 @@ def initialize(
         max_queries=budget,
         ledger=known,
     )
-    return make_folder(folder, curator, **settings)
+    return make_folder(folder, curator, person=price, **settings)
 
 
 def _nobody(_: object) -> float:

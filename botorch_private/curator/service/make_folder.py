@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from botorch_private._base import validate
-from botorch_private._base.whole_file import sync_folder
+from botorch_private._base.whole_file import sync_folder, write_whole
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
@@ -32,6 +32,7 @@ def make_folder(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    person: str | None = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
@@ -50,6 +51,7 @@ def make_folder(
         outcome_name: What is measured.
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
+        person: What the person with the most records pays, in sentences; for the curator's eyes only.
 
     Returns:
         The folder.
@@ -98,6 +100,8 @@ def make_folder(
         draft = Folder(temporary)
         curator.release.save(draft.release)
         curator.ledger.copy(draft.ledger)
+        if person is not None:
+            write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
         _write_database(draft.database, facts, curator, names)
