@@ -40,7 +40,7 @@ class Folder:
 
     @property
     def person(self) -> Path:
-        """What the person with the most records pays, where it was asked; for the curator's eyes only."""
+        """What the person with the most records pays; for the curator's eyes only."""
         return self.path / "person.txt"
 
     @property

@@ -98,8 +98,8 @@ def initialize(
     if known is not None and before is not None:
         words.append(
             f"By {known.path} these records were released before: all together, epsilon at one unit is "
-            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the guarantee "
-            f"above; this release alone would have epsilon {round_up(alone.epsilon)}."
+            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
+            f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
     elif known is not None:
         words.append(f"It will be entered in {known.path}: keep that file with the table.")

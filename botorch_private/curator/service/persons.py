@@ -1,4 +1,4 @@
-"""What the person with the most records pays: for the curator's eyes only, since it depends on the table."""
+"""What the person with the most records pays: it depends on the table, and stays with the curator."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The ledger of a table: beside the table, unless another one is named.
 
 Two releases of one table add up only if they are entered in one ledger. So `initialize` keeps it where the
-next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no digest of one: that
-a table was changed is noticed by its number of records alone.
+next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no digest of one:
+that a table was changed is noticed by its number of records alone.
 """
 
 from __future__ import annotations
