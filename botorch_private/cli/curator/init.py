@@ -63,7 +63,7 @@ def add(verbs: Any) -> None:
     option(
         "--person",
         metavar="COLUMN",
-        help="column that tells people apart: says, to you alone, what the one with the most records pays",
+        help="column that tells people apart: says to you what the one with the most records pays",
     )
     option(
         "--ledger",

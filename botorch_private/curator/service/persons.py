@@ -43,8 +43,8 @@ def price_of_a_person(guarantee: PrivacyGuarantee, records: int) -> str:
         return f"No person has more than one record. {_OWN_EYES}"
     delta = max(guarantee.delta, records * guarantee.delta_fp)
     text = (
-        f"The person with the most records has {records}. If all of them move by 1 unit each, epsilon is "
-        f"{round_up(guarantee.at(1.0, records))} for that person, at delta {round_up(delta, 2)}."
+        f"The person with the most records has {records}. If all of them move by 1 unit each, epsilon "
+        f"is {round_up(guarantee.at(1.0, records))} for that person, at delta {round_up(delta, 2)}."
     )
     if guarantee.radius is not None:
         far = 2 * guarantee.radius

@@ -1,7 +1,7 @@
 """The ledger of a table: beside the table, unless another one is named.
 
-Two releases of one table add up only if they are entered in one ledger. So `initialize` keeps it where the
-next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no digest of one:
+Two releases of one table add up only if they are entered in one ledger. So `initialize` keeps it where
+the next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no digest of one:
 that a table was changed is noticed by its number of records alone.
 """
 
@@ -51,8 +51,8 @@ def ledger_of(table: Path, n: int, named: Path | None) -> TableLedger:
         return TableLedger(_fitting(beside, table, n))
     if beside.exists():
         raise PermissionError(
-            f"the ledger {beside} must be writable, since this release is entered there: make it and its "
-            f"folder writable, or copy it, name the copy by --ledger, and use that one from now on"
+            f"the ledger {beside} must be writable, since this release is entered there: make it and "
+            f"its folder writable, or copy it, name the copy by --ledger, and use that one from now on"
         )
     return TableLedger(
         None,
