@@ -127,7 +127,9 @@ class Ledger:
         """The most that was spent on a record at one unit; None where nothing was."""
         return next(iter(self.totals), None)
 
-    def spend(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+    def spend(
+        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+    ) -> None:
         """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
 
         Call it before anything is drawn. Where the process dies in between, too much is charged, never
@@ -137,6 +139,8 @@ class Ledger:
             guarantees: Of all that is about to leave together.
             start: First record, in the order in which they joined the table; at most `records`.
             stop: The record after the last one.
+            everybody: Whether these records may be of people who have records before ``start``: all of
+                those are charged as well then, since nobody can say which.
 
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
@@ -146,9 +150,10 @@ class Ledger:
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
         with self._exclusive():
             self._refuse_other_table(start, stop)
+            start = 0 if everybody else start
+            new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
             entries = [*self._entries, *new]
             for history in _histories(entries, start, stop):
                 self._refuse_excess(history, len(new))

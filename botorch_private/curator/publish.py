@@ -24,6 +24,10 @@ JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "
     "is public, as is when"
 )
+JOINED_AGAIN = (
+    "records joined in groups, some of them perhaps of people who were in the table before: such a "
+    "person appears in several records; which rows joined together is public, as is when"
+)
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
 
@@ -160,6 +164,7 @@ def publish_more(
     published: Published,
     records: Any,
     *,
+    repeats: bool = False,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
 ) -> Published:
@@ -171,6 +176,7 @@ def publish_more(
     Args:
         published: What was published of the first ``n`` records.
         records: ``m x d`` raw records, ``m >= 1``, scaled as the first ones are.
+        repeats: Whether they may be of people who are in the table: then everybody is charged for them.
         ledger: Where to enter the new rows, and the answers that the release promises, before anything
             is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
@@ -198,12 +204,13 @@ def publish_more(
     guarantee = replace(old.guarantee, records=n + m)
     if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    if JOINED_LATER not in guarantee.assumptions:
-        guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
+    again = repeats or JOINED_AGAIN in guarantee.assumptions
+    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
+    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
     _warn_of_delta(n + m, guarantee, old.outcome_guarantee)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
-        ledger.spend(guarantee, *answers, start=n, stop=n + m)
+        ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
     order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
     rows = published.more(scaling.scale_rows(table, order))
     release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
