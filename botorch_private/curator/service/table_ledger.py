@@ -1,8 +1,8 @@
 """The ledger of a table: beside the table, unless another one is named.
 
 Two releases of one table add up only if they are entered in one ledger. So `initialize` keeps it where
-the next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no digest of one:
-that a table was changed is noticed by its number of records alone.
+the next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no
+digest of one: that a table was changed is noticed by its number of records alone.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _fitting(path: Path, table: Path, n: int) -> Ledger:
     ledger = Ledger(path=path)
     if ledger.records not in (0, n):
         raise ValueError(
-            f"the ledger {path} is of a table of {ledger.records} records, but {table} has {n}: what was "
-            f"spent on which record cannot be told. Is it another table? Then name another ledger by "
+            f"the ledger {path} is of a table of {ledger.records} records, but {table} has {n}: what "
+            f"was spent on which record cannot be told. Is it another table? Then name another ledger by "
             f"--ledger FILE. Did records join or leave? Then restore the table that was released; in "
             f"Python, records join by Curator.add"
         )
