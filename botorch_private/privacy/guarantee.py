@@ -272,6 +272,8 @@ def _chained_delta(claim: PrivacyGuarantee, records: int) -> float:
         growth = math.expm1(records * claim.epsilon) / math.expm1(claim.epsilon)
     except OverflowError:
         return math.inf
+    if math.isnan(growth):  # nothing is claimed: epsilon is infinite
+        return math.inf
     return claim.delta * growth * (1 + 1e-12)
 
 

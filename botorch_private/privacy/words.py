@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from botorch_private.privacy.adjacency import changes
+from botorch_private.privacy.adjacency import changes, kinds_of_outcomes
 from botorch_private.privacy.cautions import HIDES_NOTHING, cautions, delta_caution
 from botorch_private.privacy.rounding import round_down, round_up
 
@@ -14,6 +14,7 @@ BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
+_SEVERAL = (2, 5)  # records of one person
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
@@ -43,6 +44,7 @@ def sentences(guarantee: Any) -> Iterator[str]:
         yield f"  One unit is: {_unit(guarantee)}."
         yield from _steps(guarantee)
         yield _other_distances(guarantee)
+    yield from _several_records(guarantee)
     for sentence in clipped(guarantee):
         yield f"  {sentence}"
     if guarantee.law is not None:
@@ -105,6 +107,14 @@ def _other_distances(guarantee: Any) -> str:
     if guarantee.radius is not None:
         costs += " (one record replaced by any other)"
     return f"  Epsilon at other distances: {costs}."
+
+
+def _several_records(guarantee: Any) -> Iterator[str]:
+    own, _ = kinds_of_outcomes(guarantee)
+    if guarantee.covers_features or own:
+        costs = "; ".join(f"{m} records: {round_up(guarantee.at(1.0, m))}" for m in _SEVERAL)
+        moved = " at 1 unit each" if guarantee.covers_features else ""
+        yield f"  Epsilon of a person with several records{moved}: {costs}."
 
 
 def noise(guarantee: Any) -> str:

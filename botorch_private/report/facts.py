@@ -21,6 +21,7 @@ from botorch_private.privacy.steps import Step
 from botorch_private.report.attacker import Attacker, attacker, feature_names
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
+_SEVERAL = (1, 2, 5, 10)  # records of one person
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known
 _POINTS = 48
 _LINEAR_IMAGE = "SpectralProjection"
@@ -36,10 +37,11 @@ class Cost:
     guess: float  # chance, at most, that a spy tells the two apart who holds both equally likely
 
     @classmethod
-    def at(cls, guarantee: PrivacyGuarantee, distance: float) -> Cost:
-        """What a guarantee promises about two records at a distance, in units."""
-        epsilon = guarantee.at(distance)
-        return cls(distance, epsilon, guarantee.delta, guess(epsilon, guarantee.delta))
+    def at(cls, guarantee: PrivacyGuarantee, distance: float, records: int = 1) -> Cost:
+        """What a guarantee promises about two records at a distance, in units, or about several."""
+        epsilon = guarantee.at(distance, records)
+        delta = max(guarantee.delta, records * guarantee.delta_fp)
+        return cls(distance, epsilon, delta, guess(epsilon, delta))
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class PublicFacts:
         changes: Each yes/no and category.
         costs: What is promised at some distances, from near to far; the last one is the diameter of
             the ball where that is known.
+        several: What is promised at one unit to a person with so many records.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
         curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
         second: What is promised at one unit after one more release with the settings of the last one,
@@ -101,6 +104,7 @@ class PublicFacts:
     features: tuple[Feature, ...]
     changes: tuple[Change, ...]
     costs: tuple[Cost, ...]
+    several: tuple[tuple[int, Cost], ...]
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
     second: Cost | str
@@ -166,6 +170,7 @@ def public_facts(
             for step in together.steps or steps
         ),
         costs=tuple(costs),
+        several=tuple((m, Cost.at(together, 1.0, m)) for m in (_SEVERAL[:2] if slow else _SEVERAL)),
         diameter=diameter,
         curve=tuple((point.distance, point.epsilon) for point in curve),
         second=second,

@@ -151,6 +151,8 @@ def test_a_pure_claim_is_chained_record_by_record_and_one_with_delta_is_not_at_t
     tight = compose([replace(BARE, delta=1e-9)] * 2, delta=2 * (1 + math.exp(0.5)) * 1e-9)
     assert tight.at(1.0, records=2) in (2.0, math.inf)
     assert compose([replace(BARE, delta=1e-9)] * 2, delta=5e-9).at(1.0, records=2) == math.inf
+    nothing = replace(BARE, epsilon=math.inf, delta=1e-9)
+    assert compose([nothing, GAUSSIAN], delta=1e-4).at(1.0, records=3) == math.inf
     assert replace(BARE, epsilon=500.0, delta=1e-9).at(1.0, records=9) == math.inf
 
 
