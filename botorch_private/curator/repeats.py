@@ -1,9 +1,9 @@
 """Records that join although they are in the table already: found by distance, after clipping.
 
-The same people would be released twice and charged once. Two rows are taken for one record where they are
-within a step of the public grid in each scaled coordinate: the release rounds them to the same point of
-it, or to neighbours. Rows that are much closer than a unit are suspicious. Rows that join together are not
-compared with each other: they are in one table, as are those of a first release.
+The same people would be released twice and charged once. Two rows are taken for one record where they
+are within a step of the public grid in each scaled coordinate: the release rounds them to the same point
+of it, or to neighbours. Rows that are much closer than a unit are suspicious. Rows that join together
+are not compared with each other: they are in one table, as are those of a first release.
 """
 
 from __future__ import annotations
