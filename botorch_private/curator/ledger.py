@@ -58,6 +58,9 @@ class Ledger:
     of one record changes only what is about it (parallel composition, McSherry 2009, Theorem 4), so a
     record that joined the table later is charged for what came after.
 
+    Releases of different columns of the table, or by different ranges, share its ledger: their epsilons
+    add up, at distances in the units of each release (`compose`). The budget is for that total.
+
     A ledger holds public facts alone: guarantees, counts and times, no record. Keep one for each table,
     and hand it to everything that releases it. With a file, entries survive the process, and several
     processes see each other's: an entry is on the disk before anything is drawn.
@@ -145,7 +148,7 @@ class Ledger:
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
                 not hold while there is a budget; nothing is entered then.
-            ValueError: If the ledger is of another table, by its unit or its number of records.
+            ValueError: If the ledger is of another table, by its number of records.
         """
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
@@ -180,7 +183,7 @@ class Ledger:
             )
 
     def _refuse_excess(self, history: list[PrivacyGuarantee], new: int) -> None:
-        after = total(history)  # also refuses to add different units
+        after = total(history)
         if self.budget is None:
             return
         for guarantee in history:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from botorch_private.privacy.units import in_own_units
+
 FEATURES_ADJACENCY = (
     "two tables are neighbours when they differ in the features of one record, by at most D units "
     "of distance; the number of records, the outcomes and all other records are the same"
@@ -30,6 +32,9 @@ BOTH_KINDS_ADJACENCY = (
     "; outcomes that may depend on other records as well may differ in all records, by any amount"
 )
 
+UNITS = "at most D units of distance"
+OWN_UNITS = "at most D units of distance in each release, measured in the units of that release"
+
 
 def adjacency(guarantee: Any) -> str:
     """Say which two tables a `PrivacyGuarantee` compares.
@@ -38,6 +43,12 @@ def adjacency(guarantee: Any) -> str:
     records (``shared_outcomes``), those of all records: then the answers of all of them are compared,
     each at the whole width of its range.
     """
+    if in_own_units(guarantee):
+        return _adjacency(guarantee).replace(UNITS, OWN_UNITS)
+    return _adjacency(guarantee)
+
+
+def _adjacency(guarantee: Any) -> str:
     own, shared = kinds_of_outcomes(guarantee)
     if not own and not shared:
         return FEATURES_ADJACENCY
@@ -50,7 +61,8 @@ def adjacency(guarantee: Any) -> str:
 def changes(guarantee: Any) -> list[str]:
     """Say what is changed between the two tables that `adjacency` compares, at one unit."""
     own, shared = kinds_of_outcomes(guarantee)
-    said = ["moving one record by 1 unit"] if guarantee.covers_features else []
+    unit = "1 unit in each release" if in_own_units(guarantee) else "1 unit"
+    said = [f"moving one record by {unit}"] if guarantee.covers_features else []
     if own:
         said.append("changing its outcome to any other" if said else "changing one outcome")
     if shared:

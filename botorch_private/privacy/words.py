@@ -9,10 +9,10 @@ from typing import Any
 from botorch_private.privacy.adjacency import changes, kinds_of_outcomes
 from botorch_private.privacy.cautions import HIDES_NOTHING, cautions, delta_caution
 from botorch_private.privacy.rounding import round_down, round_up
+from botorch_private.privacy.units import different_units, in_own_units, unit_words
 
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
-_UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
 _SEVERAL = (2, 5)  # records of one person
 
@@ -41,7 +41,7 @@ def sentences(guarantee: Any) -> Iterator[str]:
     if math.isinf(guarantee.epsilon):
         return
     if guarantee.covers_features:
-        yield f"  One unit is: {_unit(guarantee)}."
+        yield from _units(guarantee)
         yield from _steps(guarantee)
         yield _other_distances(guarantee)
     yield from _several_records(guarantee)
@@ -79,6 +79,15 @@ def clipped(guarantee: Any) -> Iterator[str]:
     parts = guarantee.parts or (guarantee,)
     for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
         yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+
+
+def _units(guarantee: Any) -> Iterator[str]:
+    if not in_own_units(guarantee):
+        yield f"  One unit is: {unit_words(guarantee)}."
+        return
+    yield "  Each release has a unit of its own, and distance is measured in each by that one:"
+    for i, part in enumerate(different_units(guarantee.parts), start=1):
+        yield f"    {i}. One unit is: {unit_words(part)}."
 
 
 def _steps(guarantee: Any) -> Iterator[str]:
@@ -142,19 +151,3 @@ def noise(guarantee: Any) -> str:
 def _factor(epsilon: float) -> str:
     exponent = f"e^{round_up(epsilon)}"
     return f"{exponent} = {round_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
-
-
-def _unit(guarantee: Any) -> str:
-    if guarantee.unit is None:
-        return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
-    names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    stepped = {column for step in guarantee.steps for column in step.columns}
-    shown = [
-        f"{round_down(size)} of {name}"
-        for name, size in zip(names, guarantee.unit, strict=True)
-        if name not in stepped
-    ]
-    shown += [f"{round_down(1 / step.width)} of a change of {step.name}" for step in guarantee.steps]
-    if len(shown) > _UNITS_SHOWN:
-        shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
-    return ", or ".join(shown)

@@ -18,6 +18,7 @@ from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
+from botorch_private.privacy.units import in_own_units
 from botorch_private.report.attacker import Attacker, attacker, feature_names
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
@@ -130,7 +131,7 @@ def public_facts(
 
     Raises:
         TypeError: If a release is something else, or denoised.
-        ValueError: If a release is given twice, or the releases differ in their unit.
+        ValueError: If a release is given twice, or the releases differ in their unit or features.
         ImportError: If adding them up needs dp-accounting and it is not installed.
     """
     seen: dict[str, str] = {}
@@ -147,6 +148,11 @@ def public_facts(
     guarantees = [release.guarantee for release in releases]
     outcomes = [r.outcome_guarantee for r in releases if r.outcome_guarantee is not None]
     together = total(guarantees)
+    if in_own_units(together):
+        raise ValueError(
+            "releases must share one unit of distance, got different features or scalings: report on "
+            "each of them alone, with the ledger of all of them for the total"
+        )
     diameter = None if together.radius is None else 2 * together.radius
     distances = [d for d in _DISTANCES if diameter is None or d < diameter or d == 1.0]
     costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
