@@ -12,6 +12,10 @@ from botorch_private.curator.objective import MeasurementError, Objective
 class Answers:
     """Answers about records, kept for as long as the table is.
 
+    Where answers are noised, each record that was tried counts, whether it got an answer, failed or was
+    interrupted: nothing else that depends on it is told. Where they are not, no promise is made about
+    outcomes, and an attempt without an answer costs nothing.
+
     Args:
         objective: Measures a record.
         noised: Noise on the answers; None: outcomes are answered as they are.
@@ -46,6 +50,7 @@ class Answers:
         Raises:
             ValueError: If the objective returned no finite number.
             MeasurementError: If the objective failed; for good where answers are noised.
+            KeyboardInterrupt: If it was interrupted, which counts as a failure.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         if record in self._unmeasured:
@@ -62,9 +67,9 @@ class Answers:
     def _measured(self, record: int, features: Tensor, row: int) -> float:
         if self.noised is None:
             return self.objective(record, features, row)
-        try:
-            outcome = self.objective.quietly(record, features, row)
-        except MeasurementError:
-            self._unmeasured.add(record)  # it counts, and is not tried again
-            raise
+        # It counts as soon as it is tried, and stays without an answer unless it gets one: however an
+        # objective ends, by Ctrl-C too, its end may depend on the record, and is no free question.
+        self._unmeasured.add(record)
+        outcome = self.objective.quietly(record, features, row)
+        self._unmeasured.discard(record)
         return self.noised.of(record, outcome)

@@ -59,6 +59,9 @@ class Ledger:
     of one record changes only what is about it (parallel composition, McSherry 2009, Theorem 4), so a
     record that joined the table later is charged for what came after.
 
+    Releases of different columns of the table, or by different ranges, share its ledger: their epsilons
+    add up, at distances in the units of each release (`compose`). The budget is for that total.
+
     A ledger holds public facts alone: guarantees, counts and times, no record. Keep one for each table,
     and hand it to everything that releases it. With a file, entries survive the process, and several
     processes see each other's: an entry is on the disk before anything is drawn.
@@ -128,7 +131,9 @@ class Ledger:
         """The most that was spent on a record at one unit; None where nothing was."""
         return next(iter(self.totals), None)
 
-    def spend(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+    def spend(
+        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+    ) -> None:
         """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
 
         Call it before anything is drawn. Where the process dies in between, too much is charged, never
@@ -138,18 +143,21 @@ class Ledger:
             guarantees: Of all that is about to leave together.
             start: First record, in the order in which they joined the table; at most `records`.
             stop: The record after the last one.
+            everybody: Whether these records may be of people who have records before ``start``: all of
+                those are charged as well then, since nobody can say which.
 
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
                 not hold while there is a budget; nothing is entered then.
-            ValueError: If the ledger is of another table, by its unit or its number of records.
+            ValueError: If the ledger is of another table, by its number of records.
         """
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
         with self._exclusive():
             self._refuse_other_table(start, stop)
+            start = 0 if everybody else start
+            new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
             entries = [*self._entries, *new]
             for history in _histories(entries, start, stop):
                 self._refuse_excess(history, len(new))
@@ -176,7 +184,7 @@ class Ledger:
             )
 
     def _refuse_excess(self, history: list[PrivacyGuarantee], new: int) -> None:
-        after = total(history)  # also refuses to add different units
+        after = total(history)
         if self.budget is None:
             return
         for guarantee in history:

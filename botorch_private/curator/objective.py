@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -13,6 +13,8 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
+
+_Result = TypeVar("_Result")
 
 
 class MeasurementError(RuntimeError):
@@ -40,7 +42,7 @@ class Objective:
         else:
             require_labels("objective", objective, records, "records")
             self.outcomes = validate.vector(objective=objective, length=n)
-        self.last_failure: Exception | None = None
+        self.last_failure: BaseException | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
         """Check the outcomes of records that join; `join` takes them over.
@@ -71,21 +73,10 @@ class Objective:
         Raises:
             MeasurementError: If the callable raises, or returns no number; with one message for all.
         """
-        outcome = None
-        try:
-            outcome = self._called(record, features)
-            outcome = None if math.isnan(outcome) else outcome
-        except Exception as error:
-            self.last_failure = error
-        if outcome is None:
+        outcome = self._attempted(lambda: number_of(self._called(record, features)))
+        if outcome is None or math.isnan(outcome):
             raise MeasurementError(f"released row {row} cannot be measured")
         return outcome
-
-    def _called(self, record: int, features: Tensor) -> float:
-        if self._measure is None:
-            assert self.outcomes is not None
-            return float(self.outcomes[record])
-        return number_of(self._measure(features.clone()))
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
@@ -99,22 +90,48 @@ class Objective:
             MeasurementError: If the callable raises.
             ValueError: If it returns no finite number.
         """
+        result = self._attempted(lambda: (self._called(record, features),))
+        if result is None:
+            raise MeasurementError(
+                f"measuring released row {row} failed; what went wrong is in the curator's "
+                f"last_failure, since it may name values of the record"
+            )
+        number = self._attempted(lambda: number_of(result[0]))
+        if number is None:
+            raise ValueError(f"objective must return one number, got something else {_for(row)}")
+        if not math.isfinite(number):
+            raise ValueError(f"objective must return a finite number, got something else {_for(row)}")
+        return number
+
+    def _called(self, record: int, features: Tensor) -> Any:
         if self._measure is None:
             assert self.outcomes is not None
             return float(self.outcomes[record])
-        failure, value = None, None
+        return self._measure(features.clone())
+
+    def _attempted(self, step: Callable[[], _Result]) -> _Result | None:
+        """Run code of the objective: its result, or None if it raises whatever there is.
+
+        What is raised goes to `last_failure` and nowhere else, and no error is chained to it: its text,
+        and even its type, may depend on the record. Ctrl-C and an exit stop the program all the same,
+        but as errors of our own, which say nothing of what the objective gave them to say.
+
+        Raises:
+            KeyboardInterrupt: If it was interrupted.
+            SystemExit: If it asked the program to end; with status 1, whatever it wanted.
+        """
+        stop: BaseException | None = None
         try:
-            value = self._measure(features.clone())
-        except Exception as error:
-            failure = error
-        # Raised outside of the handler: an error that is chained to it would carry its text along.
-        if failure is not None:
-            self.last_failure = failure
-            raise MeasurementError(
-                f"measuring released row {row} failed ({type(failure).__name__}); what went wrong is in "
-                f"the curator's last_failure, since it may name values of the record"
-            )
-        return _finite(value, row)
+            return step()
+        except BaseException as error:
+            self.last_failure = error
+            if isinstance(error, KeyboardInterrupt):
+                stop = KeyboardInterrupt()
+            elif isinstance(error, SystemExit):
+                stop = SystemExit(1)
+        if stop is not None:  # outside of the handler, where the other error would be its context
+            raise stop
+        return None
 
 
 def number_of(value: Any) -> float:
@@ -123,22 +140,6 @@ def number_of(value: Any) -> float:
     if isinstance(single, (str, bytes)):
         raise TypeError("text is no number")
     return float(single)
-
-
-def _finite(value: Any, row: int) -> float:
-    """The one number that an objective returned; errors say nothing of what it returned instead."""
-    number = None
-    try:
-        number = number_of(value)
-    except Exception:  # refused below, without what it says
-        number = None
-    if number is None:
-        raise ValueError(
-            f"objective must return one number, got {type(value).__name__} for released row {row}"
-        )
-    if not math.isfinite(number):
-        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
-    return number
 
 
 def refuse_uncallable(measure: Callable[..., Any]) -> None:
@@ -160,3 +161,7 @@ def refuse_uncallable(measure: Callable[..., Any]) -> None:
             "objective must be callable with one argument, the d features of a record, got a callable "
             "that takes no argument, or needs more"
         ) from None
+
+
+def _for(row: int) -> str:
+    return f"for released row {row}: what it is depends on the record, call it on that record yourself"

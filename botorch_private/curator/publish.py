@@ -18,8 +18,9 @@ from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_draw, require_draw_memory
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.cautions import delta_caution
 from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
-from botorch_private.privacy.warnings import NotDifferentiallyPrivate
+from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
 
 JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "
@@ -30,6 +31,10 @@ _CHARGED = (
     "entry is ever taken back, since only so is what was spent known for sure"
 )
 _CHUNK = 2**24  # bytes: noise is drawn in chunks of rows
+JOINED_AGAIN = (
+    "records joined in groups, some of them perhaps of people who were in the table before: such a "
+    "person appears in several records; which rows joined together is public, as is when"
+)
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
 
@@ -160,6 +165,7 @@ def publish(
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
         warn(n, d, stacklevel=3)
+    _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
@@ -186,6 +192,7 @@ def publish_more(
     published: Published,
     records: Any,
     *,
+    repeats: bool = False,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
 ) -> Published:
@@ -197,6 +204,7 @@ def publish_more(
     Args:
         published: What was published of the first ``n`` records.
         records: ``m x d`` raw records, ``m >= 1``, scaled as the first ones are.
+        repeats: Whether they may be of people who are in the table: then everybody is charged for them.
         ledger: Where to enter the new rows, and the answers that the release promises, before anything
             is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
@@ -227,11 +235,13 @@ def publish_more(
     guarantee = replace(old.guarantee, records=n + m)
     if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    if JOINED_LATER not in guarantee.assumptions:
-        guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
+    again = repeats or JOINED_AGAIN in guarantee.assumptions
+    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
+    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
+    _warn_of_delta(n + m, guarantee, old.outcome_guarantee)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
-        ledger.spend(guarantee, *answers, start=n, stop=n + m)
+        ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
     with _charged(ledger):
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
         rows = published.more(scaling.scale_rows(table, order))
@@ -286,6 +296,14 @@ def check_ledger(ledger: Ledger | None) -> None:
     """Refuse what is not a ledger, such as the path of one."""
     if ledger is not None and not isinstance(ledger, Ledger):
         raise TypeError(f"ledger must be a Ledger, got {_type(ledger)}")
+
+
+def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
+    """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
+    deltas = [each.delta for each in guarantees if each is not None]
+    caution = delta_caution(max(deltas, default=0.0), n)
+    if caution is not None:
+        warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator
 
 
 def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:

@@ -55,6 +55,7 @@ from scipy.special import chdtri, gammainccinv, gammaincinv
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
+from botorch_private.privacy.group_privacy import majorant_epsilon
 
 GRID = 2.0**-12
 DELTA_FP = 2.0**-50
@@ -127,27 +128,56 @@ class NoiseLaw:
         shrinkage, weights = subspace_shrinkage(self.features, self.dim)
         return distance * shrinkage + self.rounding, weights
 
+    @property
+    def pure(self) -> bool:
+        """Whether epsilon needs no delta, but for the floating-point error `delta_fp`."""
+        return self.kind == "laplace"
+
+    def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
+        """Shift over standard deviation, where the noise is one Gaussian with a known shift; else None.
+
+        ``records`` rows that move by ``distance`` each are ``sqrt(records)`` times as far apart.
+        """
+        if self.kind != "gaussian" or self.dim < self.features:
+            return None
+        return math.sqrt(records) * (distance + self.rounding) / self.scale
+
     @quiet_arithmetic
-    def epsilon(self, distance: float, delta: float) -> float:
+    def epsilon(self, distance: float, delta: float, records: int = 1) -> float:
         """Epsilon for two records at ``distance`` units, the sampler's arithmetic included.
 
         Args:
             distance: Distance in scaled units, >= 0.
-            delta: The total delta, `DELTA_FP` included. l2 Laplace spends no more than `DELTA_FP`.
+            delta: The total delta, ``records * delta_fp`` included. l2 Laplace spends no more than that.
+            records: How many records move by that distance at once, in whatever directions.
 
         Returns:
-            epsilon >= 0, infinite where a Gaussian law is asked for no more than `DELTA_FP`.
+            epsilon >= 0, infinite where a Gaussian law is asked for no more than ``records * delta_fp``.
         """
         if distance == 0:
             return 0.0
-        slack = self.arithmetic_slack(distance)
+        slack = records * self.arithmetic_slack(distance)
         if self.kind == "laplace":
-            return (distance * self.sensitivity + self.rounding) / self.scale + slack
-        ideal_delta = (delta - DELTA_FP) * math.exp(-slack)
+            return records * (distance * self.sensitivity + self.rounding) / self.scale + slack
+        ideal_delta = (delta - records * DELTA_FP) * math.exp(-slack)
         if ideal_delta <= 0:
             return math.inf
+        mu = self.gaussian_mu(distance, records)
+        if mu is not None:
+            return gaussian_epsilon(ideal_delta, mu) + slack
         shift, weights = self.shift(distance)
-        return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
+        if records == 1:
+            return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
+        return majorant_epsilon(ideal_delta, self._squares(distance, records), weights) + slack
+
+    def _squares(self, distance: float, records: int) -> np.ndarray:
+        """``mu^2`` of so many moves in one direction, linear in the square of what a projection does.
+
+        ``(D q + rho)^2 <= (D + rho) (D q^2 + rho)`` (Cauchy-Schwarz), where ``rho`` is the rounding.
+        """
+        shrinkage, _ = subspace_shrinkage(self.features, self.dim)
+        square = (distance + self.rounding) * (distance * shrinkage**2 + self.rounding)
+        return records * square / self.scale**2
 
     @quiet_arithmetic
     def radius(self, probability: float) -> float:

@@ -6,4 +6,8 @@ class NotDifferentiallyPrivate(UserWarning):
 
 
 class PrivacyLeakWarning(UserWarning):
-    """A public parameter was learned from the data, which voids any guarantee built on it."""
+    """Something is about to leak that a guarantee does not speak of.
+
+    A public parameter was learned from the data, which voids any guarantee built on it; people are
+    released twice; or delta is so large that whole records may come out.
+    """

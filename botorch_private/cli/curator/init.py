@@ -60,7 +60,16 @@ def add(verbs: Any) -> None:
         help="outcomes may depend on other records as well (a rank, a difference to a mean): noised "
         "answers then add up, as many as --budget allows",
     )
-    option("--ledger", type=Path, help="ledger of this table, if it is released more than once")
+    option(
+        "--person",
+        metavar="COLUMN",
+        help="column that tells people apart: says to you what the one with the most records pays",
+    )
+    option(
+        "--ledger",
+        type=Path,
+        help="ledger of this table (default: TABLE.ledger.json beside the table, for all its releases)",
+    )
     option("--yes", action="store_true", help="do not ask")
 
 
@@ -85,6 +94,7 @@ def _init(options: argparse.Namespace) -> int:
             budget=options.budget,
             identifiers=options.id,
             objective=options.objective,
+            person=options.person,
             ledger=options.ledger,
             time_limit=options.time_limit,
             outcome_name=options.outcome,

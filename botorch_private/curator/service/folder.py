@@ -39,6 +39,11 @@ class Folder:
         return self.path / "ledger.json"
 
     @property
+    def person(self) -> Path:
+        """What the person with the most records pays; for the curator's eyes only."""
+        return self.path / "person.txt"
+
+    @property
     def records(self) -> Path:
         """Raw features of the records, ``n x d``, where a function measures; no file otherwise."""
         return self.path / "records.npy"

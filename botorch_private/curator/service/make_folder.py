@@ -8,13 +8,15 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from botorch_private._base import validate
 from botorch_private._base.memory import in_words
-from botorch_private._base.whole_file import sync_folder
+from botorch_private._base.whole_file import sync_folder, write_whole
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
@@ -34,6 +36,7 @@ def make_folder(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    person: str | None = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
@@ -44,14 +47,15 @@ def make_folder(
     Args:
         path: Folder to make; there must be nothing yet.
         curator: Its release, records, outcomes if it has them, and limit of measurements.
-        identifiers: What staff call the records, ``n`` different texts in the order of the table. None:
-            "record 1" and so on.
+        identifiers: What staff call the records, ``n`` texts in the order of the table, no two of which
+            look the same. None: "record 1" and so on.
         objective: Who measures: "person" (staff enter values), "column" (the curator's known outcomes),
             or "module:function".
         time_limit: Seconds for one call of that function, > 0.
         outcome_name: What is measured.
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
+        person: What the person with the most records pays, in sentences; for the curator's eyes only.
 
     Returns:
         The folder.
@@ -62,7 +66,7 @@ def make_folder(
     """
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
-    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else list(identifiers)
+    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -103,6 +107,8 @@ def make_folder(
         draft = Folder(temporary)
         curator.release.save(draft.release)
         curator.ledger.copy(draft.ledger)
+        if person is not None:
+            write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
         _write_database(draft.database, facts, curator, names)
@@ -152,10 +158,8 @@ def check_settings(
         raise OSError(
             f"path must be on a disk with room for {in_words(size)}, but {in_words(free)} are free there"
         )
-    if identifiers is not None and len(identifiers) != n:
-        raise ValueError(f"identifiers must have {n} entries, got {len(identifiers)}")
-    if identifiers is not None and len(set(identifiers)) < n:
-        raise ValueError("identifiers must be different, but at least two records share one")
+    if identifiers is not None and len(names := _checked(identifiers)) != n:
+        raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
     if objective not in ("person", "column") and objective.count(":") != 1:
         raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
     if (objective == "column") != known:
@@ -207,6 +211,8 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:  # a lone surrogate, as of bytes that a terminal sent in another encoding
         return False
     return True
+def _checked(identifiers: Any) -> list[str]:
+    return checked_identifiers(identifiers, source="identifiers", place="position")
 
 
 def _write_records(path: Path, curator: Curator) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from botorch_private.report.document import Block, Paragraph, Plot, Table
 from botorch_private.report.facts import PublicFacts
-from botorch_private.report.shown import factor, given, percent, up
+from botorch_private.report.shown import factor, given, percent, up, whole
 
 
 def distance(facts: PublicFacts) -> Iterator[Block]:
@@ -24,6 +24,14 @@ def distance(facts: PublicFacts) -> Iterator[Block]:
         ("Distance, in units", "Epsilon", "Factor at most", "Spy right in at most"),
         tuple(
             (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)) for c in facts.costs
+        ),
+    )
+    yield Table(
+        "A person with several records, all of which move by one unit",
+        ("Records of the person", "Epsilon", "Factor at most", "Spy right in at most"),
+        tuple(
+            (whole(count), up(c.epsilon), factor(c.epsilon), percent(c.guess))
+            for count, c in facts.several
         ),
     )
     last = facts.costs[-1]
