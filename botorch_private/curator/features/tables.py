@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY
+from botorch_private._base.frames import MISSING_REMEDY
 from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
     count_records,
@@ -25,6 +25,7 @@ from botorch_private.curator.features.csv_shape import (
     require_names,
 )
 from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.identifiers import as_text, checked_identifiers
 from botorch_private.curator.features.kinds import Number
 
 _NUMBERS = "iufb"
@@ -138,8 +139,8 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     """
     path = Path(path)
     cells = _load(path, [column], texts=True)[column]
-    _refuse_empty_cells(cells, column, path)
-    texts = [_as_text(cell) for cell in cells.tolist()]
+    _refuse_empty_cells(cells, column, path, "give each record its own text there")
+    texts = [as_text(cell) for cell in cells.tolist()]
     wrong = np.array([text is None for text in texts])
     if wrong.any():
         raise ValueError(
@@ -148,11 +149,17 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     return [text for text in texts if text is not None]
 
 
-def _as_text(cell: Any) -> str | None:
-    """A text as it is, and a whole number without a point or an exponent; None for anything else."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_IN_FLOAT64:
-        return str(int(cell))
-    return str(cell) if isinstance(cell, (str, int)) and not isinstance(cell, bool) else None
+def read_identifiers(path: str | os.PathLike[str], column: str) -> list[str]:
+    """Read what staff call the records: `read_texts`, no two of which may look the same.
+
+    Raises:
+        FileNotFoundError: As in `read_texts`.
+        ImportError: As in `read_texts`.
+        ValueError: As in `read_texts`, or if one shows nothing or two look the same: the message names
+            both rows, and none of the texts.
+    """
+    source = f"{path}: identifiers (column {column!r})"
+    return checked_identifiers(read_texts(path, column), source=source, place="row", first=FIRST_ROW)
 
 
 def _existing(path: Path) -> Path:
@@ -254,12 +261,10 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
         )
 
 
-def _refuse_empty_cells(cells: Any, name: str, path: Path) -> None:
+def _refuse_empty_cells(cells: Any, name: str, path: Path, remedy: str = MISSING_REMEDY) -> None:
     missing = cells.isna().to_numpy()
     if missing.any():
-        raise ValueError(
-            f"{path} must have no empty cells, got one {_place(missing, name)}; {MISSING_REMEDY}"
-        )
+        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}; {remedy}")
 
 
 def _place(bad: np.ndarray, name: str) -> str:

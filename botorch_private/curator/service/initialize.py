@@ -8,7 +8,7 @@ from typing import Any
 
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.ranges import load_encoding
-from botorch_private.curator.features.tables import read_encoded, read_table, read_texts
+from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.publish import planned_guarantee
@@ -71,7 +71,7 @@ def initialize(
             )
     records = read_encoded(table, encoding)
     outcomes = None if column is None else read_table(table, [column])[:, 0]
-    names = None if identifiers is None else read_texts(table, identifiers)
+    names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
     if budget is not None and not 1 <= budget <= n:
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")

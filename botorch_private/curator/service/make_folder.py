@@ -8,12 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from botorch_private._base import validate
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
@@ -40,8 +42,8 @@ def make_folder(
     Args:
         path: Folder to make; there must be nothing yet.
         curator: Its release, records, outcomes if it has them, and limit of measurements.
-        identifiers: What staff call the records, ``n`` different texts in the order of the table. None:
-            "record 1" and so on.
+        identifiers: What staff call the records, ``n`` texts in the order of the table, no two of which
+            look the same. None: "record 1" and so on.
         objective: Who measures: "person" (staff enter values), "column" (the curator's known outcomes),
             or "module:function".
         time_limit: Seconds for one call of that function, > 0.
@@ -58,7 +60,7 @@ def make_folder(
     """
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
-    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else list(identifiers)
+    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -137,10 +139,8 @@ def check_settings(
         raise PermissionError(f"path must be in a folder that can be written, but {parent} cannot")
     if path.exists():
         raise FileExistsError(f"path must be new, but there is something at {path}")
-    if identifiers is not None and len(identifiers) != n:
-        raise ValueError(f"identifiers must have {n} entries, got {len(identifiers)}")
-    if identifiers is not None and len(set(identifiers)) < n:
-        raise ValueError("identifiers must be different, but at least two records share one")
+    if identifiers is not None and len(names := _checked(identifiers)) != n:
+        raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
     if objective not in ("person", "column") and objective.count(":") != 1:
         raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
     if (objective == "column") != known:
@@ -155,6 +155,10 @@ def check_settings(
             raise ValueError(
                 f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
             )
+
+
+def _checked(identifiers: Any) -> list[str]:
+    return checked_identifiers(identifiers, source="identifiers", place="position")
 
 
 def _write_records(path: Path, curator: Curator) -> None:
