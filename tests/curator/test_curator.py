@@ -73,6 +73,7 @@ def test_a_callable_measures_the_raw_record_behind_the_row():
         assert curator.query(row).value == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 def test_the_objective_gets_raw_features_unclipped_in_float64():
     seen = []
     curator = make_curator(lambda record: seen.append(record) or 0.0, records=100 * RECORDS.float())
