@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
 from botorch_private.curator.ledger import Ledger
@@ -17,6 +19,7 @@ from botorch_private.curator.service.make_folder import check_settings, make_fol
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
+from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
 
 def initialize(
@@ -25,7 +28,7 @@ def initialize(
     *,
     ranges: Path,
     mechanism: Mechanism,
-    agree: Callable[[str], bool],
+    agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
     shared_outcomes: bool = False,
     budget: int | None = None,
@@ -41,7 +44,8 @@ def initialize(
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
         mechanism: How records are released.
-        agree: Is told what will be promised, and whether somebody may spend that privacy.
+        agree: Is told what will be promised and how the records lie in their ranges; says whether that
+            privacy may be spent. What it is told second depends on the records: for the curator alone.
         outcome_mechanism: How answers are noised; None: they are not.
         shared_outcomes: Whether outcomes may depend on other records, so that answers add up.
         budget: Largest number of different records that are measured; None: no limit.
@@ -73,6 +77,10 @@ def initialize(
     outcomes = None if column is None else read_table(table, [column])[:, 0]
     names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
+    if n < 2:
+        raise ValueError(
+            f"{table} must hold at least 2 records, got {n}: one alone has no order to hide in"
+        )
     if budget is not None and not 1 <= budget <= n:
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
     if shared_outcomes and (outcome_mechanism is None or budget is None):
@@ -92,19 +100,22 @@ def initialize(
             f"\n  By {ledger} these records were released before: all together, epsilon at one unit is "
             f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}."
         )
-    if not agree(words):
+    if not agree(words, fit_of(records, encoding.scaling)):
         return None
-    curator = Curator(
-        records,
-        encoding.scaling,
-        mechanism,
-        # Nobody measures in this process: the server asks a person, or its own worker.
-        outcomes if outcomes is not None else _nobody,
-        outcome_mechanism=outcome_mechanism,
-        shared_outcomes=shared_outcomes,
-        max_queries=budget,
-        ledger=known,
-    )
+    with warnings.catch_warnings():
+        for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
+            warnings.simplefilter("ignore", told_already)
+        curator = Curator(
+            records,
+            encoding.scaling,
+            mechanism,
+            # Nobody measures in this process: the server asks a person, or its own worker.
+            outcomes if outcomes is not None else _nobody,
+            outcome_mechanism=outcome_mechanism,
+            shared_outcomes=shared_outcomes,
+            max_queries=budget,
+            ledger=known,
+        )
     return make_folder(folder, curator, **settings)
 
 
