@@ -82,6 +82,7 @@ def shown_of(records, mechanism, folder, scaling=SCALING):
     }
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 @pytest.mark.parametrize("mechanism", MECHANISMS.values(), ids=MECHANISMS)
 @pytest.mark.parametrize("table", list(TABLES)[1:])
 def test_metadata_do_not_depend_on_the_records(table, mechanism, tmp_path):

@@ -35,7 +35,7 @@ class FeatureFit:
         n: Number of records.
         below: Records below the range, which are moved to its lower end.
         above: Records above the range, which are moved to its upper end.
-        same: Whether all records are the same after that.
+        same: Whether all records are the same after that; not of a yes or no, coded as 0 and 1.
         ends: Those of "lower" and "upper" that are the smallest or largest value of the column.
         single: Whether each of these values belongs to one record alone.
         natural: Whether all of these ends are numbers that people choose: 0, 1, 18, 50, 120.
@@ -171,6 +171,7 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
         at_low += (rows == low).sum(dim=0)
         at_high += (rows == high).sum(dim=0)
         binary &= ((rows == 0) | (rows == 1)).all(dim=0)
+    coded = binary & (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
     hit_low, hit_high = (low - lower).abs() <= near, (high - upper).abs() <= near
     declared = {column for step in scaling.steps for column in step.columns}
     names = scaling.names or tuple(f"column {i}" for i in range(d))
@@ -190,9 +191,10 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
                 n=len(table),
                 below=int(below[i]),
                 above=int(above[i]),
-                same=bool(high[i] <= lower[i] or low[i] >= upper[i] or low[i] == high[i]),
+                same=bool(high[i] <= lower[i] or low[i] >= upper[i] or low[i] == high[i])
+                and not coded[i],
                 ends=tuple(end for end, _, _ in hits),
-                single=not binary[i] and all(held == 1 for _, _, held in hits),
+                single=not coded[i] and all(held == 1 for _, _, held in hits),
                 natural=all(_natural(value) for _, value, _ in hits),
                 number=name not in declared,
             )

@@ -100,6 +100,8 @@ def test_few_clipped_records_and_groups_that_share_a_number_do_not_warn():
         curator = by_curator(table())
         curator.add(with_column(0, 50.0), torch.zeros(N))  # all joined at the age of 50
         by_curator(with_column(0, 50.0)[:9])
+        bits = torch.stack([torch.zeros(N), table()[:, 1]], dim=1)  # one that no molecule has
+        by_curator(bits, PublicScaling([0.0, 60.0], [1.0, 200.0]))
 
 
 def test_a_warning_comes_before_anything_is_spent():
