@@ -18,7 +18,7 @@ MISSING_REMEDY = (
     "records (no mean or neighbour of the table: that would leak them)"
 )
 _ENCODE = "encode words as numbers first, or declare the column as a boolean or a category (Encoding)"
-_NEAR = "differs only by spaces, capitals or how accents are stored"
+NEAR_MISS = "differs only by spaces, capitals or how accents are stored"
 _OBJECTS = "numbers that are kept as objects become numbers by pandas.to_numeric"
 
 
@@ -63,8 +63,8 @@ def require_columns(name: str, value: Any, wanted: Sequence[str] | None) -> None
         problem = f"they are in another order: take {name}[{names}]"
     else:
         place = next(i for i, (one, other) in enumerate(zip(found, names, strict=True)) if one != other)
-        near = _alike(found[place]) == _alike(names[place])
-        differs = _NEAR if near else "is another"
+        near = alike(found[place]) == alike(names[place])
+        differs = NEAR_MISS if near else "is another"
         problem = f"the name of column {place} {differs}"
     raise ValueError(f"{name} must have the columns {names}, in this order, but {problem}")
 
@@ -145,8 +145,8 @@ def miscounted(found: Sequence[Any], wanted: str) -> str:
         return ""
     if wanted in found:
         return "it has several"
-    places = [str(i) for i, each in enumerate(found) if _alike(each) == _alike(wanted)]
-    near = f"; the name of column {', '.join(places)} {_NEAR}" if places else ""
+    places = [str(i) for i, each in enumerate(found) if alike(each) == alike(wanted)]
+    near = f"; the name of column {', '.join(places)} {NEAR_MISS}" if places else ""
     return f"it has none{near}"
 
 
@@ -237,7 +237,8 @@ def _is_numeral(label: Any) -> bool:
     return True
 
 
-def _alike(label: Any) -> str:
+def alike(label: Any) -> str:
+    """What is compared to find near misses: without spaces, capitals and ways to store accents."""
     return "".join(unicodedata.normalize("NFKC", str(label)).split()).casefold()
 
 
