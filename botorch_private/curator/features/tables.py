@@ -8,6 +8,7 @@ would be a record.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,17 @@ from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
     count_records,
     read_header,
-    refuse_lookalikes,
     require_names,
 )
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.identifiers import as_text, checked_identifiers
 from botorch_private.curator.features.kinds import Number
+from botorch_private.curator.features.lookalikes import refuse_lookalikes
 
 _NUMBERS = "iufb"
+_VALUES = {"yes", "true", "false", "na", "n/a", "nan", "null", "none", "inf", "-inf"}
+_DATE_OR_NUMBER = re.compile(r"\d{1,4}[-./:]\d{1,2}([-./:t ]|$)|[+-]?\d+(\.\d*)?e[+-]?\d+$")
+_ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
 def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
@@ -95,14 +99,14 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     """
     path = _existing(Path(path))
     parquet = path.suffix.lower() == ".parquet"
-    names = [name for name in (_parquet_names if parquet else read_header)(path) if name.strip()]
+    names = [name for name in (_parquet_header if parquet else read_header)(path) if name.strip()]
     if not names:
         raise ValueError(f"{path} must have names in its first row, but it is empty")
     for position, name in enumerate(names, start=1):
         problem = _no_name(name) or ("stands twice" if names.count(name) > 1 else "")
         if problem:
             if not parquet:
-                refuse_lookalikes(path)
+                refuse_lookalikes(path, one_name=len(names) < 2)
             raise ValueError(
                 f"{path} must have names of columns in its first row, but number {position} {problem}"
             )
@@ -111,9 +115,14 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 def _no_name(name: str) -> str:
     """Why a text is no name of a column: a first row without names would be a record."""
-    if not any(letter.isalpha() for letter in name):
+    text = name.strip().lower()
+    if not any(letter.isalpha() for letter in text):
         return "has no letter"
-    return "holds several cells" if any(mark in name for mark in ";\t\n") else ""
+    if any(mark in text for mark in ";\t\n|"):
+        return "holds several cells"
+    if text in _VALUES or _DATE_OR_NUMBER.match(text):
+        return "is a value, not a name"
+    return ""
 
 
 def _numbers(path: Path, wanted: list[str]) -> Any:
@@ -237,6 +246,28 @@ def _parquet_names(path: Path) -> list[str]:
         raise _damaged(path) from error
 
 
+def _parquet_header(path: Path) -> list[str]:
+    """Names for people: without row labels of pandas, and refused where one is a text of its column."""
+    names = [name for name in _parquet_names(path) if not _ROW_LABELS.fullmatch(name)]
+    import pyarrow
+    from pyarrow import compute, parquet
+
+    try:
+        for name in names:
+            if names.count(name) > 1:
+                continue
+            column = parquet.read_table(path, columns=[name]).column(0)
+            texts = pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
+            if texts and compute.any(compute.equal(column, name)).as_py():
+                raise ValueError(
+                    f"{path} must have names of columns, but one of them is a value of its own column: "
+                    f"if they are a record, read the table without a row of names (header=None)"
+                )
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _damaged(path) from error
+    return names
+
+
 def _damaged(path: Path) -> ValueError:
     return ValueError(f"{path} must be a whole .parquet file, but it is damaged or something else")
 
@@ -253,12 +284,27 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
         words = numbers.isna().to_numpy(copy=True)
         if not words.any():
             words[:] = True  # numbers of a kind that float64 does not hold
-        raise ValueError(f"{path} must hold numbers, got something else {_place(words, name)}")
+        raise ValueError(
+            f"{path} must hold numbers, got something else {_place(words, name)}{_marks(cells[words])}"
+        )
     infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
     if infinite.any():
         raise ValueError(
             f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
         )
+
+
+def _marks(words: Any) -> str:
+    """What to do where the only thing wrong with numbers is how they are written."""
+    import pandas
+
+    plain = words.astype(str).str.replace(r"[,\s%\u2019']", "", regex=True)
+    if pandas.to_numeric(plain, errors="coerce").isna().any():
+        return ""
+    return (
+        "; they look like numbers with commas, blanks or signs: numbers have a decimal point and no "
+        "other marks (pandas.read_csv reads them with decimal=',' or thousands=',')"
+    )
 
 
 def _refuse_empty_cells(cells: Any, name: str, path: Path, remedy: str = MISSING_REMEDY) -> None:

@@ -78,9 +78,7 @@ def initialize(
     names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
     if n < 2:
-        raise ValueError(
-            f"{table} must hold at least 2 records, got {n}: one alone has no order to hide in"
-        )
+        raise ValueError(f"{table} must hold at least 2 records, got {n}")
     if budget is not None and not 1 <= budget <= n:
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
     if shared_outcomes and (outcome_mechanism is None or budget is None):
