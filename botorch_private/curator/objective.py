@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import require_labels
+from botorch_private._base.frames import OUTCOME_REMEDY, require_labels
 
 
 class MeasurementError(RuntimeError):
@@ -36,7 +36,7 @@ class Objective:
         self.outcomes: Tensor | None = None
         if self._measure is None:
             require_labels("objective", objective, records, "records")
-            self.outcomes = validate.vector(objective=objective, length=n)
+            self.outcomes = validate.vector(objective=objective, length=n, remedy=OUTCOME_REMEDY)
         self.last_failure: Exception | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
@@ -52,7 +52,7 @@ class Objective:
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
         require_labels("outcomes", outcomes, records, "records")
-        return validate.vector(outcomes=outcomes, length=count)
+        return validate.vector(outcomes=outcomes, length=count, remedy=OUTCOME_REMEDY)
 
     def join(self, outcomes: Tensor | None) -> None:
         """Take over what `of_joining` checked."""

@@ -35,13 +35,16 @@ _DATE_OR_NUMBER = re.compile(r"\d{1,4}[-./:]\d{1,2}([-./:t ]|$)|[+-]?\d+(\.\d*)?
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
-def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
+def read_table(
+    path: str | os.PathLike[str], columns: Sequence[str], *, remedy: str = MISSING_REMEDY
+) -> Tensor:
     """Read the named columns of a table, in this order; other columns are ignored.
 
     Args:
         path: A .csv file (comma-separated, UTF-8, names in its first row) or a .parquet file. Yes/no
             columns (true and false) count as 1 and 0.
         columns: Names of the declared features.
+        remedy: What to do about an empty cell.
 
     Returns:
         ``n x d`` float64 tensor, ``n >= 1``, all finite. The digits of a .csv are read exactly.
@@ -53,7 +56,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
             not a number or infinite: the message names row and column.
     """
     path, wanted = Path(path), list(columns)
-    frame = _numbers(path, wanted)
+    frame = _numbers(path, wanted, remedy)
     try:
         return validate.matrix(records=frame[wanted])
     except ValueError as error:
@@ -125,9 +128,10 @@ def _no_name(name: str) -> str:
     return ""
 
 
-def _numbers(path: Path, wanted: list[str]) -> Any:
+def _numbers(path: Path, wanted: list[str], remedy: str = MISSING_REMEDY) -> Any:
     frame = _load(path, wanted)
     for name in wanted:
+        _refuse_empty_cells(frame[name], name, path, remedy)
         _refuse_bad_cells(frame[name], name, path)
     return frame
 
@@ -273,10 +277,9 @@ def _damaged(path: Path) -> ValueError:
 
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
-    """Refuse the first cell of a column that is empty, a word, or infinite."""
+    """Refuse the first cell of a column that is a word, or infinite."""
     import pandas
 
-    _refuse_empty_cells(cells, name, path)
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
         # A date or a duration would turn into a count of nanoseconds.
         texts = cells.astype(str) if cells.dtype.kind in "mM" else cells

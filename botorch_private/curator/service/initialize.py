@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
@@ -74,7 +75,7 @@ def initialize(
                 f"feature: delete [features.{name}] there"
             )
     records = read_encoded(table, encoding)
-    outcomes = None if column is None else read_table(table, [column])[:, 0]
+    outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
     names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
     if n < 2:

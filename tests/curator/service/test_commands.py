@@ -176,3 +176,13 @@ def test_a_table_of_one_record_is_refused_by_its_name(place, capsys):
     with pytest.raises(SystemExit):
         init("--yes")
     assert "table.csv must hold at least 2 records, got 1" in capsys.readouterr().err
+
+
+def test_a_missing_outcome_of_a_column_never_gets_the_advice_to_fill_one_in(place, capsys):
+    (place / "table.csv").write_text("age,y\n20,1\n30,\n40,2\n")
+    with pytest.raises(SystemExit):
+        init("--yes", "--objective", "column:y")
+    err = capsys.readouterr().err
+    assert "no empty cells, got one in row 3, column 'y'" in err
+    assert "have their outcomes measured" in err
+    assert "fill in" not in err
