@@ -148,11 +148,9 @@ def _refuse_open(features: dict[str, Any], without_value: list[str], path: str) 
 
 
 def _yes_no(name: str, entry: dict[str, Any], lengthscale: float | None, where: str) -> YesNo:
-    words = [entry.get(key) for key in _OPTIONAL["boolean"]]
+    words: list[Any] = [entry.get(key) for key in _OPTIONAL["boolean"]]
     # A code book has 1 and 2 as often as letters.
-    texts = [
-        str(each) if isinstance(each, int) and not isinstance(each, bool) else each for each in words
-    ]
+    texts: list[Any] = [str(each) if type(each) is int else each for each in words]
     try:
         return YesNo(name, lengthscale, *texts)
     except ValueError as error:

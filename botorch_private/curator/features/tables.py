@@ -254,15 +254,15 @@ def _parquet_header(path: Path) -> list[str]:
     """Names for people: without row labels of pandas, and refused where one is a text of its column."""
     names = [name for name in _parquet_names(path) if not _ROW_LABELS.fullmatch(name)]
     import pyarrow
-    from pyarrow import compute, parquet
+    from pyarrow import parquet
 
     try:
         for name in names:
             if names.count(name) > 1:
                 continue
             column = parquet.read_table(path, columns=[name]).column(0)
-            texts = pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-            if texts and compute.any(compute.equal(column, name)).as_py():
+            texts = str(column.type).startswith(("string", "large_string", "dictionary"))
+            if texts and (column.to_pandas().astype(str) == name).any():
                 raise ValueError(
                     f"{path} must have names of columns, but one of them is a value of its own column: "
                     f"if they are a record, read the table without a row of names (header=None)"
@@ -302,7 +302,8 @@ def _marks(words: Any) -> str:
     import pandas
 
     plain = words.astype(str).str.replace(r"[,\s%\u2019']", "", regex=True)
-    if pandas.to_numeric(plain, errors="coerce").isna().any():
+    numbers: Any = pandas.to_numeric(plain, errors="coerce")
+    if numbers.isna().any():
         return ""
     return (
         "; they look like numbers with commas, blanks or signs: numbers have a decimal point and no "
