@@ -47,7 +47,7 @@ TABLES = {
 }
 
 
-FOR_THE_CURATOR = ("many records are moved to an end", "ends of declared ranges are")
+FOR_THE_CURATOR = ("declared ranges may not fit", "ends of declared ranges are")
 
 
 def shown_of(records, mechanism, folder, scaling=SCALING):

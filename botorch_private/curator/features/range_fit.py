@@ -20,8 +20,12 @@ from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakW
 _MUCH = 0.1
 _SPOILED = 0.5
 _FEWEST = 10  # fewer records may well be the same by chance
+_EXACT = 1e-12  # of a range
 _SAME = 1e-6  # of a range: what rounding leaves of a number that was copied from the table
 _SHOWN = 5
+_REPEATS = 3
+_FAR = 0.5  # of a range
+_MANY_DIGITS = 4  # of a number that nobody chooses
 _CHUNK_ENTRIES = 2**20
 _WELL_KNOWN = (12, 18, 24, 365)  # months, adults, hours, days
 
@@ -36,7 +40,10 @@ class FeatureFit:
         below: Records below the range, which are moved to its lower end.
         above: Records above the range, which are moved to its upper end.
         same: Whether all records are the same after that; not of a yes or no, coded as 0 and 1.
-        ends: Those of "lower" and "upper" that are the smallest or largest value of the column.
+        stand_in: Whether all that is on one side of the range is one number, three times or more and far
+            from the range: -999 for "unknown".
+        ends: Those of "lower" and "upper" that are the smallest or largest value of the column, or
+            follow from its values in another way.
         single: Whether each of these values belongs to one record alone.
         natural: Whether all of these ends are numbers that people choose: 0, 1, 18, 50, 120.
         number: Whether it is a number; a yes/no and a category have the ends of their kind.
@@ -47,6 +54,7 @@ class FeatureFit:
     below: int
     above: int
     same: bool
+    stand_in: bool
     ends: tuple[str, ...]
     single: bool
     natural: bool
@@ -59,8 +67,8 @@ class FeatureFit:
 
     @property
     def much(self) -> bool:
-        """Whether more than a tenth of the records are outside of the range, or all are the same."""
-        return self.clipped > _MUCH * self.n or self.useless
+        """Whether more than a tenth of the records are outside of the range, or something is odd."""
+        return self.clipped > _MUCH * self.n or self.useless or self.stand_in
 
     @property
     def spoiled(self) -> bool:
@@ -134,14 +142,14 @@ class RangeFit:
             return ""
         told = [
             f"{each.name} ({each.clipped} of {each.n})"
-            if each.clipped > _MUCH * each.n
+            if each.clipped > _MUCH * each.n or not each.useless
             else f"{each.name} (all {each.n} are the same)"
             for each in self.much
         ]
         return (
-            f"many records are moved to an end of a declared range, so that they look alike there: "
-            f"{_listed(told)}. Check the unit, stand-ins for 'unknown' such as -999 or 0, and the order "
-            f"of the columns"
+            f"declared ranges may not fit the records, by those that lie outside: {_listed(told)}. They "
+            f"are moved to the nearest end, where they look alike. Check the unit, stand-ins for "
+            f"'unknown' such as -999 or 0, and the order of the columns"
         )
 
     def leak_words(self) -> str:
@@ -150,10 +158,10 @@ class RangeFit:
             return ""
         told = [f"{' and '.join(each.ends)} of {each.name}" for each in self.looked_up]
         return (
-            f"ends of declared ranges are the smallest or largest values of the records: "
-            f"{_listed(told)}. If they were taken from the table, or its columns were scaled by such "
-            f"values, no guarantee holds, since each is the value of a record: declare ranges from what "
-            f"features mean. If they were not, nothing is wrong"
+            f"ends of declared ranges are the smallest or largest values of the records, or follow from "
+            f"their values: {_listed(told)}. If they were taken from the table, or its columns were "
+            f"scaled by such values, no guarantee holds, since they tell of single records: declare "
+            f"ranges from what features mean. If they were not, nothing is wrong"
         )
 
 
@@ -165,7 +173,10 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     low, high = table.amin(dim=0), table.amax(dim=0)
     below, above, at_low, at_high = (torch.zeros(d, dtype=torch.int64) for _ in range(4))
     binary = torch.ones(d, dtype=torch.bool)
+    among_low, among_high = (torch.zeros(d, dtype=torch.bool) for _ in range(2))
     for rows in table.split(max(1, _CHUNK_ENTRIES // d)):
+        among_low |= (rows == lower).any(dim=0)
+        among_high |= (rows == upper).any(dim=0)
         below += (rows < lower).sum(dim=0)
         above += (rows > upper).sum(dim=0)
         at_low += (rows == low).sum(dim=0)
@@ -173,6 +184,15 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
         binary &= ((rows == 0) | (rows == 1)).all(dim=0)
     coded = binary & (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
     hit_low, hit_high = (low - lower).abs() <= near, (high - upper).abs() <= near
+    # Quantiles are values of records as well, and a mean may be the middle of the range.
+    central = (table.mean(dim=0) - (lower / 2 + upper / 2)).abs() <= _EXACT * (upper - lower)
+    hit_low |= (among_low | central) & torch.tensor([_digits(x) >= _MANY_DIGITS for x in lower.tolist()])
+    hit_high |= (among_high | central) & torch.tensor(
+        [_digits(x) >= _MANY_DIGITS for x in upper.tolist()]
+    )
+    far = _FAR * (upper - lower)
+    stand_in = (below >= _REPEATS) & (below == at_low) & (lower - low > far)
+    stand_in |= (above >= _REPEATS) & (above == at_high) & (high - upper > far)
     declared = {column for step in scaling.steps for column in step.columns}
     names = scaling.names or tuple(f"column {i}" for i in range(d))
     fits = []
@@ -193,6 +213,7 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
                 above=int(above[i]),
                 same=bool(high[i] <= lower[i] or low[i] >= upper[i] or low[i] == high[i])
                 and not coded[i],
+                stand_in=bool(stand_in[i]),
                 ends=tuple(end for end, _, _ in hits),
                 single=not coded[i] and all(held == 1 for _, _, held in hits),
                 natural=all(_natural(value) for _, value, _ in hits),
@@ -240,10 +261,12 @@ def _natural(end: float) -> bool:
     """Whether people choose such an end: one digit, or a short number that ends in 5 or 0."""
     if abs(end) in _WELL_KNOWN:
         return True
-    digits = f"{abs(end):.15e}".partition("e")[0].replace(".", "").rstrip("0")
-    if len(digits) < 2:
-        return True
-    return len(digits) == 2 and (digits[1] == "5" or end % 10 == 0)
+    return _digits(end) < 2 or (_digits(end) == 2 and (end % 10 == 0 or f"{abs(end):e}"[2] == "5"))
+
+
+def _digits(number: float) -> int:
+    """How many digits count in a number, without zeros at its ends."""
+    return len(f"{abs(number):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
 
 
 def _listed(told: list[str]) -> str:

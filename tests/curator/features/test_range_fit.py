@@ -93,6 +93,22 @@ def test_records_on_both_sides_of_a_range_are_all_clipped_but_not_the_same():
         by_curator(records)
 
 
+@pytest.mark.parametrize("value", [-999.0, 9999.0, 0.0])
+def test_one_stand_in_for_unknown_in_few_records_warns(value):
+    records = table()
+    records[:3, 1] = value
+    with pytest.warns(ClippedRecordsWarning, match=r"pressure \(3 of 50\)"):
+        by_curator(records, PublicScaling([18.0, 60.0], [100.0, 170.0], names=["age", "pressure"]))
+
+
+def test_a_few_counts_right_beyond_a_range_are_no_stand_ins():
+    records = table()
+    records[:4, 0] = 101.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_curator(records)
+
+
 def test_few_clipped_records_and_groups_that_share_a_number_do_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -186,6 +202,27 @@ def test_what_rounding_leaves_of_a_copied_end_warns_as_well(turn):
     scaling = PublicScaling([18.0, 60.0], [turn(records.amax(0))[0], 200.0])
     with pytest.warns(PrivacyLeakWarning, match="upper of column 0"):
         by_curator(records, scaling)
+
+
+@pytest.mark.parametrize(
+    "learned",
+    [
+        lambda x: (
+            x.quantile(0.02, 0, interpolation="lower"),
+            x.quantile(0.98, 0, interpolation="higher"),
+        ),
+        lambda x: (x.sort(0).values[2], x.sort(0).values[-3]),
+        lambda x: (x.mean(0) - 3 * x.std(0), x.mean(0) + 3 * x.std(0)),
+    ],
+    ids=["quantiles", "all but two", "mean and deviation"],
+)
+@pytest.mark.parametrize("door", [by_curator, by_transform])
+def test_ranges_that_follow_from_the_values_in_another_way_warn(door, learned):
+    records = table()
+    with pytest.warns(
+        PrivacyLeakWarning, match="lower and upper of column 0, lower and upper of column 1"
+    ):
+        door(records, PublicScaling(*learned(records)))
 
 
 def test_min_max_scaling_done_beforehand_warns():
