@@ -44,11 +44,16 @@ if TYPE_CHECKING:
     from botorch_private.privacy.guarantee import PrivacyGuarantee
     from botorch_private.privacy.noise_law import NoiseLaw
     from botorch_private.privacy.spending import compose
-    from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
+    from botorch_private.privacy.warnings import (
+        ClippedRecordsWarning,
+        NotDifferentiallyPrivate,
+        PrivacyLeakWarning,
+    )
 
 __all__ = [
     "BudgetError",
     "Category",
+    "ClippedRecordsWarning",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
@@ -95,6 +100,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BudgetError": "curator.ledger",
     "Category": "curator.features.kinds",
+    "ClippedRecordsWarning": "privacy.warnings",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.curator.answers import Answers
+from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_joining
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import BudgetError, Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
@@ -56,6 +57,11 @@ class Curator:
         ValueError: If an argument is unusable; nothing has been released then.
         MemoryError: If the release would need more memory than there is; nothing has been released then.
         BudgetError: If the release exceeds the privacy budget; nothing has been released then.
+
+    Warns:
+        ClippedRecordsWarning: If many records lie outside of a declared range; before the release, as in
+            `add` and `rerelease`.
+        PrivacyLeakWarning: If ranges seem to come from the table: likewise.
 
     Example:
         >>> curator = Curator(records, scaling=scaling, mechanism=mechanism, objective=outcomes)
@@ -103,6 +109,7 @@ class Curator:
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers = Answers(measure, noised, max_queries)
         self._lock = threading.RLock()
+        warn_of_fit(self._records, scaling, stacklevel=2)
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
@@ -233,6 +240,7 @@ class Curator:
             joined = torch.cat([self._records, table])
             noised = answers.noised
             noise = None if noised is None else noised.draw(len(table))  # may fail: before it is spent
+            warn_of_joining(self._records, table, self._scaling, stacklevel=2)
             published = publish_more(
                 self._published,
                 table,
@@ -265,6 +273,7 @@ class Curator:
                     f"which costs nothing, or agree to a total by "
                     f"privacy_budget=PrivacyGuarantee.budget(epsilon, delta)"
                 )
+            warn_of_fit(self._records, self._scaling, stacklevel=2)
             self._published = self._publish(answers_promised=True)
             return self.release
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import require_labels
+from botorch_private._base.frames import OUTCOME_REMEDY, require_labels
 
 _Result = TypeVar("_Result")
 
@@ -41,7 +41,7 @@ class Objective:
             refuse_uncallable(self._measure)
         else:
             require_labels("objective", objective, records, "records")
-            self.outcomes = validate.vector(objective=objective, length=n)
+            self.outcomes = validate.vector(objective=objective, length=n, remedy=OUTCOME_REMEDY)
         self.last_failure: BaseException | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
@@ -57,7 +57,7 @@ class Objective:
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
         require_labels("outcomes", outcomes, records, "records")
-        return validate.vector(outcomes=outcomes, length=count)
+        return validate.vector(outcomes=outcomes, length=count, remedy=OUTCOME_REMEDY)
 
     def join(self, outcomes: Tensor | None) -> None:
         """Take over what `of_joining` checked."""

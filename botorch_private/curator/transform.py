@@ -12,6 +12,7 @@ from botorch.models.transforms.input import InputTransform
 from torch import Tensor
 from torch.nn import Module
 
+from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
@@ -43,6 +44,10 @@ class PrivateProjectionTransform(InputTransform, Module):
         ledger: Where the release is entered, one for each table; it can have a budget. None: nobody
             keeps count of other releases of the same records.
         generator: None: operating-system entropy. A generator voids the guarantee.
+
+    Warns:
+        ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
+        PrivacyLeakWarning: If ranges seem to come from the table: likewise.
 
     Attributes:
         release: The `Release`, whose rows are in a random order.
@@ -177,6 +182,7 @@ class _Secret:
         check_parts(scaling, mechanism)
         # The caller may change the table. All that can fail without a release comes before it.
         self._records = table = scaling.check(records).clone()
+        warn_of_fit(table, scaling, stacklevel=3)
         self._features = scaling.features
         self._scaling = scaling
         self._index = RecordIndex(table.numpy())

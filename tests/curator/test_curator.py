@@ -73,6 +73,7 @@ def test_a_callable_measures_the_raw_record_behind_the_row():
         assert curator.query(row).value == pytest.approx(expected, rel=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 def test_the_objective_gets_raw_features_unclipped_in_float64():
     seen = []
     curator = make_curator(lambda record: seen.append(record) or 0.0, records=100 * RECORDS.float())
@@ -430,3 +431,13 @@ def test_threads_measure_once_and_keep_the_budget():
     assert len(started) == 3
     assert curator.queries_left == 0
     assert sum(answer is not None for answer in answers) >= 3
+
+
+def test_a_missing_outcome_is_refused_at_every_door_without_the_advice_to_fill_it_in():
+    missing = OUTCOMES.tolist()
+    missing[1] = float("nan")
+    curator = make_curator(OUTCOMES)
+    for door in (lambda: make_curator(missing), lambda: curator.add(RECORDS + 0.5, missing)):
+        with pytest.raises(ValueError, match="got NaN at position 1; leave such records out") as refused:
+            door()
+        assert "fill in" not in str(refused.value)

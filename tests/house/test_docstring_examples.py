@@ -14,6 +14,7 @@ TESTS = Path(__file__).parents[1]
 SETUP = TESTS.parent / "docs" / "reference" / "index.md"
 WITHOUT = {  # why these have no example
     "BudgetError": "raised, never made by a user",
+    "ClippedRecordsWarning": "a warning",
     "MeasurementError": "raised, never made by a user",
     "NotDifferentiallyPrivate": "a warning",
     "PrivacyLeakWarning": "a warning",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from botorch_private.cli.common import add_command, refusals
 
 if TYPE_CHECKING:
+    from botorch_private.curator.features.range_fit import RangeFit
     from botorch_private.curator.mechanisms import OutcomeMechanism
 
 
@@ -70,7 +71,16 @@ def add(verbs: Any) -> None:
         type=Path,
         help="ledger of this table (default: TABLE.ledger.json beside the table, for all its releases)",
     )
-    option("--yes", action="store_true", help="do not ask")
+    option(
+        "--yes",
+        action="store_true",
+        help="do not ask; what clips a feature in more than half of the records is refused nevertheless",
+    )
+    option(
+        "--accept-clipped",
+        action="store_true",
+        help="release also where a declared range clips a feature in most records",
+    )
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -78,9 +88,9 @@ def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.mechanisms import NoisyProjection
     from botorch_private.curator.service.initialize import initialize
 
-    def agree(words: str) -> bool:
+    def agree(words: str, fit: RangeFit) -> bool:
         print(f"{words}\n")
-        return options.yes or _ask("Release them once with this guarantee?")
+        return _agreed(options, fit)
 
     with refusals(options, BudgetError):
         folder = initialize(
@@ -113,11 +123,39 @@ def _init(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(question: str) -> bool:
+def _agreed(options: argparse.Namespace, fit: RangeFit) -> bool:
+    """Show what clipping would do to the records, and ask; harder where it would spoil them.
+
+    What is shown depends on the records. It goes to the curator's terminal, and nowhere else.
+    """
+    print(f"{fit.table()}\n")
+    clipping, leak = fit.clipping_words(), fit.leak_words()
+    for words in filter(None, (clipping, leak)):
+        print(f"Warning: {words}.\n")
+    if options.yes:
+        if fit.spoiled and not options.accept_clipped:
+            names = ", ".join(each.name for each in fit.spoiled)
+            raise ValueError(
+                f"the range of {names} must hold most records, and not all of them the same, to be "
+                f"released without a question: mend the table or the ranges, or say --accept-clipped"
+            )
+        return True
+    if not _ask("Release them once with this guarantee?", ("y", "yes"), "[y/N] "):
+        return False
+    if clipping and not options.accept_clipped:
+        question = "So many records are clipped. Type 'clipped' to release them nevertheless:"
+        if not _ask(question, ("clipped",)):
+            return False
+    return not leak or _ask(
+        "Type 'declared' if no end of these ranges was taken from the table:", ("declared",)
+    )
+
+
+def _ask(question: str, yes: tuple[str, ...], choices: str = "") -> bool:
     if not sys.stdin.isatty():
         raise ValueError("nobody is there to be asked: say --yes if you agree")
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{question} {choices}").strip().lower() in yes
     except (EOFError, KeyboardInterrupt):  # no answer is no
         print()
         return False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
@@ -19,6 +22,7 @@ from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
+from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
 
 def initialize(
@@ -27,7 +31,7 @@ def initialize(
     *,
     ranges: Path,
     mechanism: Mechanism,
-    agree: Callable[[str], bool],
+    agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
     shared_outcomes: bool = False,
     budget: int | None = None,
@@ -44,7 +48,8 @@ def initialize(
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
         mechanism: How records are released.
-        agree: Is told what will be promised, and whether somebody may spend that privacy.
+        agree: Is told what will be promised and how the records lie in their ranges; says whether that
+            privacy may be spent. What it is told second depends on the records: for the curator alone.
         outcome_mechanism: How answers are noised; None: they are not.
         shared_outcomes: Whether outcomes may depend on other records, so that answers add up.
         budget: Largest number of different records that are measured; None: no limit.
@@ -76,9 +81,11 @@ def initialize(
                 f"feature: delete [features.{name}] there"
             )
     records = read_encoded(table, encoding)
-    outcomes = None if column is None else read_table(table, [column])[:, 0]
+    outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
     names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
+    if n < 2:
+        raise ValueError(f"{table} must hold at least 2 records, got {n}")
     if budget is not None and not 1 <= budget <= n:
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
     if shared_outcomes and (outcome_mechanism is None or budget is None):
@@ -115,19 +122,22 @@ def initialize(
     price = None if most is None else price_of_a_person(spent, most)
     if price is not None:
         words.append(price)
-    if not agree("\n\n".join(words)):
+    if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
-    curator = Curator(
-        records,
-        encoding.scaling,
-        mechanism,
-        # Nobody measures in this process: the server asks a person, or its own worker.
-        outcomes if outcomes is not None else _nobody,
-        outcome_mechanism=outcome_mechanism,
-        shared_outcomes=shared_outcomes,
-        max_queries=budget,
-        ledger=known,
-    )
+    with warnings.catch_warnings():
+        for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
+            warnings.simplefilter("ignore", told_already)
+        curator = Curator(
+            records,
+            encoding.scaling,
+            mechanism,
+            # Nobody measures in this process: the server asks a person, or its own worker.
+            outcomes if outcomes is not None else _nobody,
+            outcome_mechanism=outcome_mechanism,
+            shared_outcomes=shared_outcomes,
+            max_queries=budget,
+            ledger=known,
+        )
     return make_folder(folder, curator, person=price, **settings)
 
 

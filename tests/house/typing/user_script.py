@@ -17,6 +17,7 @@ import botorch_private
 from botorch_private import (
     BudgetError,
     Category,
+    ClippedRecordsWarning,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
@@ -185,7 +186,12 @@ def guarantees() -> PrivacyGuarantee:
     mechanisms: list[Mechanism] = [NoisyProjection(3.0), SpectralProjection(3.0, 1e-5, 2), NoPrivacy()]
     mechanisms.append(Coordinates())
     with warnings.catch_warnings():
-        for category in (NotDifferentiallyPrivate, PrivacyLeakWarning, TiedScoresWarning):
+        for category in (
+            ClippedRecordsWarning,
+            NotDifferentiallyPrivate,
+            PrivacyLeakWarning,
+            TiedScoresWarning,
+        ):
             warnings.simplefilter("ignore", category)
         learned = PublicScaling.from_data(hospital().records)
         print(learned.clipped(hospital().records).sum(), learned.unit)
