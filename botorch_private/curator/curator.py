@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.answers import Answers
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import BudgetError, Ledger
@@ -20,7 +21,6 @@ from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
 from botorch_private.curator.publish import Published, check_parts, publish, publish_more
-from botorch_private.curator.record_index import RecordIndex
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.guarantee import PrivacyGuarantee

@@ -12,11 +12,11 @@ from botorch.models.transforms.input import InputTransform
 from torch import Tensor
 from torch.nn import Module
 
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.curator.publish import check_parts, publish
-from botorch_private.curator.record_index import RecordIndex
 from botorch_private.exchange.release import Release
 
 _POSITIONS_SHOWN = 5

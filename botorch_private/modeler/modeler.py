@@ -19,6 +19,7 @@ from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import make_model
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.models.standardized import require_outcome
 
 
 class Modeler:
@@ -139,7 +140,11 @@ class Modeler:
             ValueError: If nothing was told yet.
         """
         told = list(self._told)
-        return told[int(self.posterior().mean[told].argmax())]
+        ranking = self.posterior().ranking()
+        means = ranking.mean[told]
+        # Equal rows have equal means up to rounding: the first that was told counts.
+        best = means >= means.max() - ranking.resolution
+        return told[int(best.nonzero()[0])]
 
     @property
     def pending(self) -> list[int]:
@@ -187,7 +192,7 @@ class Modeler:
 
         Args:
             index: Row in 0..n-1.
-            value: Measured outcome, finite; to be maximized.
+            value: Measured outcome, to be maximized; at most 1e150 in size. Its unit does not matter.
             correct: Replace an earlier value of the same row.
 
         Raises:
@@ -195,6 +200,7 @@ class Modeler:
         """
         row = validate.index(len(self._candidates), index=index)
         value = validate.number(value=value)
+        require_outcome(value=value)
         known = self._told.get(row, value)
         if known != value and not correct:
             raise ValueError(

@@ -17,10 +17,11 @@ from botorch_private._base import validate
 from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.observed import Observed
 from botorch_private.modeler.models.outcome_units import (
+    Ranking,
     joint_moments,
     joint_posterior,
     outcome_moments,
-    outcome_scale,
+    ranking,
 )
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.snapshot import Snapshot
@@ -125,22 +126,11 @@ class DiscretePosterior(Model):
         """Difference below which two scores are equal to rounding, in outcome units.
 
         1e-10 prior standard deviations in float64, 1e-5 in float32, and more where observations
-        contradict a model that expects little noise; in the model's units for outcome transforms other
-        than `Standardize`.
+        contradict a model that expects little noise. For outcome transforms other than `Standardize`:
+        of the largest posterior deviation.
         """
-        self._update()
-        return self.resolution_of_moments
-
-    @property
-    def resolution_of_moments(self) -> float:
-        """The same for the moments that were read last, without looking for changes since."""
-        rounding = 1e-10 if self.candidates.dtype == torch.float64 else 1e-5
-        return (
-            rounding
-            * self._sweep.rounding_growth
-            * self._sweep.prior_deviation
-            * outcome_scale(self.model)
-        )
+        ranking = self.ranking()
+        return ranking.resolution * ranking.scale
 
     @property
     def memory(self) -> int:
@@ -152,6 +142,11 @@ class DiscretePosterior(Model):
         self._update()
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self.candidates)
+
+    def ranking(self) -> Ranking:
+        """What candidates are compared by: moments without unit and origin, where the model has such."""
+        self._update()
+        return ranking(self.model, self._sweep, self.candidates)
 
     def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
