@@ -184,9 +184,10 @@ class Curator:
             index: Released row in 0..n-1.
 
         Raises:
-            ValueError: If there is no such row, or the objective returned no finite number.
-            MeasurementError: If the objective failed. The row may be asked for again, except where
-                answers are noised: there it counts as measured, and stays without an answer.
+            ValueError: If there is no such row.
+            MeasurementError: If the objective failed, or returned no finite number. The row may be
+                asked for again, except where answers are noised: there it counts as measured, and
+                stays without an answer.
             RuntimeError: In a forked copy, or after `hand_over`.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """

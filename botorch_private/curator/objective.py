@@ -12,10 +12,20 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
+from botorch_private.exchange.observation import NoValueError
+
+_GIVE_UP = "; a search goes on without it by run(..., failures='skip') or modeler.skip"
 
 
-class MeasurementError(RuntimeError):
-    """The objective failed on a record; its own error stays with the curator."""
+class MeasurementError(NoValueError):
+    """The objective failed on a record; its own error stays with the curator.
+
+    A modeler gives the row up by ``modeler.skip(error.row)``, or ``run(..., failures="skip")``.
+    """
+
+
+class _NoNumber(MeasurementError, ValueError):
+    """The objective returned something else; a ValueError as well, as it always was."""
 
 
 class Objective:
@@ -75,7 +85,7 @@ class Objective:
         except Exception as error:
             self.last_failure = error
         if outcome is None:
-            raise MeasurementError(f"released row {row} cannot be measured")
+            raise unmeasurable(row)
         return outcome
 
     def _called(self, record: int, features: Tensor) -> float:
@@ -94,7 +104,7 @@ class Objective:
 
         Raises:
             MeasurementError: If the callable raises.
-            ValueError: If it returns no finite number.
+            MeasurementError: If it returns no finite number; a ValueError as well.
         """
         if self._measure is None:
             assert self.outcomes is not None
@@ -109,9 +119,15 @@ class Objective:
             self.last_failure = failure
             raise MeasurementError(
                 f"measuring released row {row} failed ({type(failure).__name__}); what went wrong is in "
-                f"the curator's last_failure, since it may name values of the record"
+                f"the curator's last_failure, since it may name values of the record{_GIVE_UP}",
+                row,
             )
         return _finite(value, row)
+
+
+def unmeasurable(row: int) -> MeasurementError:
+    """The one error about a row whose answer is noised and will never be there."""
+    return MeasurementError(f"released row {row} cannot be measured", row)
 
 
 def number_of(value: Any) -> float:
@@ -130,9 +146,13 @@ def _finite(value: Any, row: int) -> float:
     except Exception:  # refused below, without what it says
         number = None
     if number is None:
-        raise ValueError(
+        raise _NoNumber(
             f"objective must return one number, got {type(value).__name__} for released row {row}"
+            f"{_GIVE_UP}",
+            row,
         )
     if not math.isfinite(number):
-        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
+        raise _NoNumber(
+            f"objective must return a finite number, got {number} for released row {row}{_GIVE_UP}", row
+        )
     return number

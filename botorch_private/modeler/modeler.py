@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import torch
 from botorch.models import SingleTaskGP
@@ -46,8 +46,10 @@ class Modeler:
             theory asks for.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
-        history: Observations to resume from: a `History`, or pairs of row and value.
+        history: Observations to resume from: a `History`, pairs of row and value in the order in which
+            they were told, or a data frame as `History.to_frame` makes it.
         pending: Rows that were asked and not told yet when the history was kept, in their order.
+        skipped: Rows that were given up (`skip`) when the history was kept.
         generator: Makes the initial rows and ties reproducible. None: random.
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
@@ -74,8 +76,9 @@ class Modeler:
         beta: float | None = None,
         beta_scale: float = 1.0,
         outcome_noise: float | None = None,
-        history: History | Iterable[tuple[int, float]] = (),
+        history: History | Iterable[tuple[int, float]] | Any = (),
         pending: Iterable[int] = (),
+        skipped: Iterable[int] = (),
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
@@ -111,10 +114,12 @@ class Modeler:
         self._posterior: DiscretePosterior | None = None
         make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
         self._fit = LatestFit(partial(make, device=device, dtype=dtype))
-        for index, value in history:
+        for index, value in History(history):
             self.tell(index, value)
+        for row in skipped:
+            self.skip(row)
         asked = dict.fromkeys(validate.index(len(self._candidates), pending=row) for row in pending)
-        self._pending = [row for row in asked if row not in self._told]
+        self._pending = [row for row in asked if row not in self._told and row not in self._skipped]
 
     @property
     def history(self) -> History:
@@ -216,7 +221,7 @@ class Modeler:
         """Give a row up that cannot be measured: it is neither asked again nor modelled.
 
         Args:
-            index: Row in 0..n-1, not told yet. A resumed modeler must be told to skip it again.
+            index: Row in 0..n-1, not told yet. A resumed modeler gets it by ``skipped``.
 
         Raises:
             ValueError: If there is no such row, or its value was told.

@@ -25,13 +25,13 @@ from botorch_private import (
     Encoding,
     History,
     Ledger,
-    MeasurementError,
     Mechanism,
     Modeler,
     NoiseLaw,
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
+    NoValueError,
     Number,
     Observation,
     OutcomeMechanism,
@@ -45,7 +45,6 @@ from botorch_private import (
     RemoteError,
     SpectralProjection,
     TiedScoresWarning,
-    WithdrawnError,
     YesNo,
     add_noise,
     compose,
@@ -124,7 +123,7 @@ def two_parties(data: Dataset) -> History:
         index = assert_type(modeler.ask(), int)
         try:
             value: float = curator.query(index).value
-        except (MeasurementError, WithdrawnError) as error:
+        except NoValueError as error:
             print(error)
             modeler.skip(index)
         else:
