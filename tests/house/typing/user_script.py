@@ -25,6 +25,7 @@ from botorch_private import (
     Encoding,
     History,
     Ledger,
+    MeasurementError,
     Mechanism,
     Modeler,
     NoiseLaw,
@@ -45,6 +46,7 @@ from botorch_private import (
     RemoteError,
     SpectralProjection,
     TiedScoresWarning,
+    WithdrawnError,
     YesNo,
     add_noise,
     compose,
@@ -123,8 +125,8 @@ def two_parties(data: Dataset) -> History:
         index = assert_type(modeler.ask(), int)
         try:
             value: float = curator.query(index).value
-        except NoValueError as error:
-            print(error)
+        except (MeasurementError, WithdrawnError, NoValueError) as error:
+            print(error.row)
             modeler.skip(index)
         else:
             modeler.tell(index, value)
