@@ -37,9 +37,7 @@ def published_earlier(
         ValueError: If records, scaling or order are not those of the release.
     """
     if type(release) is not Release:
-        raise TypeError(
-            f"release must be a Release as the curator made it, got {type(release).__name__}"
-        )
+        raise TypeError(f"release must be a Release as it was made, got {type(release).__name__}")
     n, d = table.shape
     promise = release.guarantee
     order = validate.vector(permutation=permutation, length=len(release.candidates)).to(torch.int64)

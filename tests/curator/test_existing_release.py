@@ -19,6 +19,7 @@ from botorch_private import (
     PrivateProjectionTransform,
     PublicScaling,
     Release,
+    ReleasedInputKernel,
     SpectralProjection,
     YesNo,
 )
@@ -64,7 +65,8 @@ def test_it_gives_each_record_its_row_of_the_release_and_spends_nothing(name, tm
     curator.release.save(tmp_path / "release.safetensors")
     again = of(curator, release=Release.load(tmp_path / "release.safetensors"))
     assert again.equals(transform)
-    model = SingleTaskGP(RECORDS[:5], RECORDS[:5, :1], input_transform=again)
+    kernel = ReleasedInputKernel.of(again.release)
+    model = SingleTaskGP(RECORDS[:5], RECORDS[:5, :1], input_transform=again, covar_module=kernel)
     assert model.posterior(RECORDS[:9]).mean.shape == (9, 1)
 
 
@@ -125,7 +127,7 @@ def test_what_is_no_release_or_no_scaling_is_refused():
 
 
 def test_a_scaling_with_categories_is_compared_too():
-    encoding = Encoding(a=Number(0.0, 1.0), b=YesNo())
+    encoding = Encoding([Number("a", 0.0, 1.0), YesNo("b")])
     records = torch.cat([RECORDS[:, :1], (RECORDS[:, 1:2] > 0.5).double()], dim=1)
     scaling = encoding.scaling
     curator = curator_of("no projection", records, scaling)

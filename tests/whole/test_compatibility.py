@@ -298,11 +298,10 @@ def multi_task(case):
         MultiTaskGP(X, Y, task_feature=-1, input_transform=case.transform)
 
 
-def refused(why, build):
-    with pytest.raises(
-        ValueError, match=f"cannot be used on released rows: .*{why}.*ReleasedInputKernel"
-    ):
-        build()
+def refused(why, build, *args, **options):
+    message = f"cannot be used on released rows: .*{why}.*ReleasedInputKernel"
+    with pytest.raises(ValueError, match=message):
+        build(*args, **options)
 
 
 EVERY = list(MECHANISMS)
@@ -312,48 +311,38 @@ EVERY = list(MECHANISMS)
 def mixed(case):
     X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
     for dims in ([1], [0, 2]):
-        refused(
-            "never equal", lambda: MixedSingleTaskGP(X, Y, cat_dims=dims, input_transform=case.transform)
-        )
-    refused(
-        "never equal", lambda: case.private(covar_module=ScaleKernel(CategoricalKernel(ard_num_dims=3)))
-    )
+        refused("never equal", MixedSingleTaskGP, X, Y, cat_dims=dims, input_transform=case.transform)
+    refused("never equal", case.private, covar_module=ScaleKernel(CategoricalKernel(ard_num_dims=3)))
 
 
-@row("`SingleTaskMultiFidelityGP`, kernels of fidelities", "no", EVERY)
+@row("`SingleTaskMultiFidelityGP`, kernels of fidelities", "no", ["no projection", ROTATION, "spectral"])
 def fidelity(case):
     X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
     for options in ({"data_fidelities": [1]}, {"iteration_fidelity": 0}):
-        kinds = [{"linear_truncated": linear} for linear in (False, True)]
-        for kind in kinds:
-            if case.rows.shape[1] > 2:
-                build = lambda: SingleTaskMultiFidelityGP(
-                    X, Y, input_transform=case.transform, **options, **kind
-                )
-                refused("never equal", build)
+        for linear in (False, True):
+            given = {"input_transform": case.transform, "linear_truncated": linear, **options}
+            refused("never equal", SingleTaskMultiFidelityGP, X, Y, **given)
     kernel = LinearTruncatedFidelityKernel(fidelity_dims=[1], dimension=case.rows.shape[1])
-    if case.rows.shape[1] > 2:
-        refused("never equal", lambda: case.private(covar_module=kernel))
+    refused("never equal", case.private, covar_module=kernel)
 
 
 @row("`SaasFullyBayesianSingleTaskGP`, where columns are mixtures", "no", [ROTATION, "spectral"])
 def sparse(case):
+    # BoTorch's needs JAX and NumPyro to be built, which the tests do not have; it is known by its name.
+    kind = type("SaasFullyBayesianSingleTaskGP", (SingleTaskGP,), {})
     X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
-    build = lambda: SaasFullyBayesianSingleTaskGP(X, Y, input_transform=case.transform)
-    refused("mixtures of all features", build)
+    refused("mixtures of all features", kind, X, Y, input_transform=case.transform)
+    assert SaasFullyBayesianSingleTaskGP.__name__ == kind.__name__
 
 
 @row("kernels of some columns (`active_dims`), where columns are mixtures", "no", [ROTATION, "spectral"])
 def some_columns(case):
     kernels = [RBFKernel(active_dims=[0]), RBFKernel(active_dims=[0]) * RBFKernel(active_dims=[1, 2])]
     for kernel in kernels:
-        refused("active_dims, .*mixtures of all features", lambda: case.private(covar_module=kernel))
-    model = case.private()
-    refused("active_dims", lambda: setattr(model, "covar_module", ScaleKernel(kernels[0])))
+        refused("active_dims, .*mixtures of all features", case.private, covar_module=kernel)
+    refused("active_dims", setattr, case.private(), "covar_module", ScaleKernel(kernels[0]))
     chained = ChainedInputTransform(private=case.transform)
-    refused(
-        "active_dims", lambda: case.gp(case.records, input_transform=chained, covar_module=kernels[1])
-    )
+    refused("active_dims", case.gp, case.records, input_transform=chained, covar_module=kernels[1])
 
 
 @row("`PairwiseGP`", "no")
