@@ -17,6 +17,7 @@ from torch.nn import Module
 from torch.nn.modules.module import register_module_module_registration_hook
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.column_models import refuse_models_of_columns
 from botorch_private.curator.existing_release import published_earlier
@@ -99,6 +100,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     is_one_to_many: bool = False
     release_sha256: Tensor
 
+    @on_cpu_by_default
     def __init__(
         self,
         records: Any,
@@ -131,6 +133,7 @@ class PrivateProjectionTransform(InputTransform, Module):
         self.register_buffer("release_sha256", sha256)
 
     @classmethod
+    @on_cpu_by_default
     def from_release(
         cls, release: Release, records: Any, scaling: PublicScaling, permutation: Any
     ) -> PrivateProjectionTransform:
@@ -177,6 +180,7 @@ class PrivateProjectionTransform(InputTransform, Module):
         """``n x r`` released rows in the order of the records. For the curator's eyes only."""
         return self._secret.rows(self._secret.row_of_record)
 
+    @on_cpu_by_default
     def transform(self, X: Tensor) -> Tensor:
         """Map records to released rows.
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import cells, column_names, no_query, row_labels
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class History:
         return [observation.index for observation in self._observations]
 
     @property
+    @on_cpu_by_default
     def values(self) -> Tensor:
         """Outcomes, one a round, float64."""
         return torch.tensor(

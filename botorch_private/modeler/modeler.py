@@ -10,6 +10,7 @@ import torch
 from botorch.models import SingleTaskGP
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
@@ -64,6 +65,7 @@ class Modeler:
         Observation(index=..., value=1.5)
     """
 
+    @on_cpu_by_default
     def __init__(
         self,
         release: Release,
@@ -135,6 +137,7 @@ class Modeler:
         """
         return self.history.best
 
+    @on_cpu_by_default
     def recommend(self) -> int:
         """Measured row with the largest posterior mean: the one to act on where answers are noisy.
 
@@ -165,6 +168,7 @@ class Modeler:
     def ask(self, q: None = None) -> int: ...
     @overload
     def ask(self, q: int) -> list[int]: ...
+    @on_cpu_by_default
     def ask(self, q: int | None = None) -> int | list[int]:
         """Choose the row to measure next.
 
@@ -192,6 +196,7 @@ class Modeler:
             self._pending.extend(self._choose(wanted - len(self._pending)))
         return self._pending[0] if q is None else self._pending[:wanted]
 
+    @on_cpu_by_default
     def tell(self, index: int, value: float, *, correct: bool = False) -> None:
         """Record the outcome of a row, asked for or not.
 
@@ -217,6 +222,7 @@ class Modeler:
         if row in self._pending:
             self._pending.remove(row)
 
+    @on_cpu_by_default
     def skip(self, index: int) -> None:
         """Give a row up that cannot be measured: it is neither asked again nor modelled.
 
@@ -247,6 +253,7 @@ class Modeler:
             raise ValueError(f"index must be a pending row, got {row}")
         self._pending.remove(row)
 
+    @on_cpu_by_default
     def model(self) -> SingleTaskGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
 
@@ -257,6 +264,7 @@ class Modeler:
         since_refit = (len(told) - self.n_initial) % self.refit_every
         return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
 
+    @on_cpu_by_default
     def posterior(self) -> DiscretePosterior:
         """Posterior of all rows given all observations, kept up to date from round to round.
 

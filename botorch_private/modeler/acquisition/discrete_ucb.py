@@ -18,6 +18,7 @@ from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
 from botorch_private.modeler.acquisition.schedule import ucb_beta
 from botorch_private.modeler.acquisition.ties import best_index
@@ -84,6 +85,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
     _built: DiscretePosterior | None
     _index: RecordIndex | None
 
+    @on_cpu_by_default
     def __init__(
         self,
         model: Model,
@@ -117,6 +119,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         object.__setattr__(self, "_index", None)
         self.set_X_pending(X_pending)
 
+    @on_cpu_by_default
     def forward(self, X: Tensor) -> Tensor:
         """Score candidates.
 
@@ -164,6 +167,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
                 f"rounds them"
             )
 
+    @on_cpu_by_default
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802
         """Condition on the posterior mean at pending points, or on nothing.
 
@@ -181,6 +185,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
         self.model = model
 
+    @on_cpu_by_default
     def scores(self) -> Tensor:
         """Scores of all candidates, ``n`` numbers, without gradients.
 
@@ -241,6 +246,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             )
         return scores, ranking
 
+    @on_cpu_by_default
     def select(
         self,
         q: int = 1,

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import row_labels
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.standardized import Standardized
@@ -26,6 +27,7 @@ from botorch_private.modeler.models.standardized import Standardized
 _LEAST_NOISE = 1e-4
 
 
+@on_cpu_by_default
 def make_model(
     release: Release,
     indices: Sequence[int],
@@ -89,12 +91,12 @@ def make_model(
     targets = outcomes.targets.unsqueeze(-1).to(device=device, dtype=dtype)
     known = None
     if release.outcome_variance:
-        least = settings.min_fixed_noise.value(dtype)  # GPyTorch would raise it, with a warning
+        least: Any = settings.min_fixed_noise.value(dtype)  # GPyTorch would raise it, with a warning
         known = targets.new_full((len(rows),), max(outcomes.noise, least))
     transform = outcomes.transform(targets)
     kernel = ReleasedInputKernel.of(release, ard=ard)
-    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
-    scaled_kernel.outputscale = torch.tensor(1.0)
+    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0)).float()
+    scaled_kernel.outputscale = torch.tensor(1.0, dtype=torch.float32)
     if not noise_aware:
         kernel.noise_variance.fill_(0.0)
     with warnings.catch_warnings():
@@ -134,9 +136,16 @@ def _likelihood(
         location = math.log(outcome_noise)
         start = max(math.exp(location - 1), 2 * _LEAST_NOISE)  # the mode, as in the default
     learned = {
-        "noise_prior": LogNormalPrior(loc=location, scale=1.0),
+        "noise_prior": LogNormalPrior(
+            loc=torch.tensor(location, dtype=torch.float32), scale=torch.tensor(1.0, dtype=torch.float32)
+        ),
         "noise_constraint": GreaterThan(_LEAST_NOISE, initial_value=start),
     }
     if known is None:
-        return GaussianLikelihood(**learned)
-    return FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
+        likelihood = GaussianLikelihood(**learned)
+        noise: Any = likelihood.noise_covar
+    else:
+        likelihood = FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
+        noise = likelihood.second_noise_covar
+    noise.float().noise = torch.tensor(start, dtype=torch.float32)
+    return likelihood

@@ -14,6 +14,7 @@ from botorch.posteriors import Posterior
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.observed import Observed
 from botorch_private.modeler.models.outcome_units import (
@@ -75,6 +76,7 @@ class DiscretePosterior(Model):
         >>> posterior.append(index, 1.5)
     """
 
+    @on_cpu_by_default
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
         _require_exact(model)
@@ -137,17 +139,20 @@ class DiscretePosterior(Model):
         """Bytes that ``V`` takes now."""
         return self._sweep.memory
 
+    @on_cpu_by_default
     def moments(self) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of each candidate, two fresh vectors of ``n`` numbers."""
         self._update()
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self.candidates)
 
+    @on_cpu_by_default
     def ranking(self) -> Ranking:
         """What candidates are compared by: moments without unit and origin, where the model has such."""
         self._update()
         return ranking(self.model, self._sweep, self.candidates)
 
+    @on_cpu_by_default
     def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         X: Tensor,
@@ -173,6 +178,7 @@ class DiscretePosterior(Model):
 
     # --- what it learns ---
 
+    @on_cpu_by_default
     def append(self, index: int, value: float, *, noise_variance: float | None = None) -> None:
         """Observe a candidate. The arithmetic waits for the next access.
 
@@ -188,6 +194,7 @@ class DiscretePosterior(Model):
         self._notice_new_data()
         self._observed.add(self.candidates[row : row + 1], [value], [noise])
 
+    @on_cpu_by_default
     def correct(self, index: int, value: float) -> None:
         """Replace the value of an observed candidate, O(n t).
 
@@ -209,6 +216,7 @@ class DiscretePosterior(Model):
             )
         self._observed.correct(places[0], value)
 
+    @on_cpu_by_default
     def update(self, model: Any) -> None:
         """Go on with another model of the same candidates, keeping what still holds of ``V``.
 
@@ -232,6 +240,7 @@ class DiscretePosterior(Model):
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
 
+    @on_cpu_by_default
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any
     ) -> DiscretePosterior:
@@ -253,6 +262,7 @@ class DiscretePosterior(Model):
         twin._observed.add(X, values, variances)
         return twin
 
+    @on_cpu_by_default
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
         """Copy that counts candidates as observed with their posterior mean.
 
@@ -268,6 +278,7 @@ class DiscretePosterior(Model):
             twin.assume(rows)
         return twin
 
+    @on_cpu_by_default
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
         """The same for any finite ``m x d`` points, candidates or not."""
         self._require_points_like_candidates(X)
