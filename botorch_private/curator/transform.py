@@ -117,7 +117,7 @@ class PrivateProjectionTransform(InputTransform, Module):
         planned = planned_guarantee(len(table), scaling, mechanism, seeded=generator is not None)
         table_id = _table_id(table)
         if ledger is None and planned.holds and table_id in _RELEASED:
-            warnings.warn(_AGAIN, PrivacyLeakWarning, stacklevel=2)
+            warnings.warn(_AGAIN, PrivacyLeakWarning, stacklevel=3)
         self._begin(table, publish(table, scaling, mechanism, ledger=ledger, generator=generator))
         if planned.holds:
             _RELEASED.add(table_id)

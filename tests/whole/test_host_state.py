@@ -123,8 +123,8 @@ def settled(picks):
     return torch.tensor(picks, dtype=torch.float64, device="cpu")
 
 
-def search(**options):
-    curator = curator_of(NoisyProjection(3.0))
+def search(answers=None, **options):
+    curator = curator_of(NoisyProjection(3.0), outcome_mechanism=answers)
     modeler = Modeler(curator.release, generator=seeded(3), n_initial=4, **options)
     run(curator, modeler, 10, progress=False)
     return settled([*modeler.history.indices, modeler.recommend(), *modeler.ask(3)])
@@ -180,6 +180,7 @@ FLOWS = {
     "Gaussian subspace": gaussian,
     "answers": answers,
     "search": search,
+    "search of noised answers": lambda: search(OutcomeMechanism(30.0, 0.0, (-1.0, 2.0))),
     "denoised search": lambda: search(denoise=True),
     "models": models,
     "denoised": denoised,

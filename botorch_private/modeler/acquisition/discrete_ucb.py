@@ -18,6 +18,7 @@ from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.frames import column_names
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
 from botorch_private.modeler.acquisition.schedule import ucb_beta
@@ -150,6 +151,20 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
         return score.squeeze(-1)
 
+    def _refuse_unlike_candidates(self, X_pending: Any) -> None:
+        d, kind = self.candidates.shape[-1], self.candidates.dtype
+        shaped = isinstance(X_pending, Tensor) and X_pending.ndim == 2 and X_pending.shape[1] == d
+        if not shaped or X_pending.dtype != kind:
+            found = (
+                f"{X_pending.dtype} of shape {tuple(X_pending.shape)}"
+                if isinstance(X_pending, Tensor)
+                else type(X_pending).__name__
+            )
+            raise ValueError(
+                f"X_pending must be an m x {d} tensor of {kind} like the candidates, such as "
+                f"candidates[rows], got {found}"
+            )
+
     def _refuse_other_points(self, X: Tensor) -> None:
         d = self.candidates.shape[-1]
         if X.ndim < 2 or X.shape[-1] != d:
@@ -179,6 +194,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             BotorchWarning: If they require gradients, which they do not get.
         """
         model: Any = self._unconditioned
+        if X_pending is not None:
+            self._refuse_unlike_candidates(X_pending)
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
                 model = _hallucinate(self._exact(once=False) or model, X_pending.detach())
@@ -272,8 +289,11 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         """
         validate.count(q=q)
         n = len(self.candidates)
-        if exclude is not None and (not isinstance(exclude, Iterable) or _is_scalar(exclude)):
-            raise ValueError(f"exclude must be a collection of row indices, got {exclude!r}")
+        if exclude is not None and not _is_collection(exclude):
+            raise ValueError(
+                f"exclude must be a collection of row indices, got {type(exclude).__name__}: of a data "
+                f"frame, take the column"
+            )
         closed = {
             index if type(index) is int and 0 <= index < n else validate.index(n, exclude=index)
             for index in (() if exclude is None else exclude)
@@ -325,8 +345,10 @@ def _on_cpu(points: Tensor) -> Any:
     return points.detach().to(device="cpu", dtype=torch.float64).numpy()
 
 
-def _is_scalar(value: Any) -> bool:
-    return getattr(value, "ndim", 1) == 0
+def _is_collection(value: Any) -> bool:
+    """Whether a value holds row indices: a Series does, and a frame, whose items are names, does not."""
+    several = isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
+    return several and not isinstance(value, str) and column_names(value) is None
 
 
 def _hallucinate(model: Any, X: Tensor) -> Model:

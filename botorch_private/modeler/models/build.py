@@ -25,6 +25,8 @@ from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.standardized import Standardized
 
 _LEAST_NOISE = 1e-4
+# Of the variance of the outcomes; to less GPyTorch, from which these are, would raise it with a warning.
+_LEAST_KNOWN_NOISE = {torch.float64: 1e-6, torch.float32: 1e-4}
 
 
 @on_cpu_by_default
@@ -91,11 +93,12 @@ def make_model(
     targets = outcomes.targets.unsqueeze(-1).to(device=device, dtype=dtype)
     known = None
     if release.outcome_variance:
-        least: Any = settings.min_fixed_noise.value(dtype)  # GPyTorch would raise it, with a warning
-        known = targets.new_full((len(rows),), max(outcomes.noise, least))
+        known = targets.new_full((len(rows),), max(outcomes.noise, _LEAST_KNOWN_NOISE[dtype]))
     transform = outcomes.transform(targets)
     kernel = ReleasedInputKernel.of(release, ard=ard)
-    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0)).float()
+    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
+    # As PyTorch starts, whatever its default dtype is now: a start is the same number then.
+    scaled_kernel.raw_outputscale.data = scaled_kernel.raw_outputscale.data.float()
     scaled_kernel.outputscale = torch.tensor(1.0, dtype=torch.float32)
     if not noise_aware:
         kernel.noise_variance.fill_(0.0)
@@ -145,7 +148,9 @@ def _likelihood(
         likelihood = GaussianLikelihood(**learned)
         noise: Any = likelihood.noise_covar
     else:
-        likelihood = FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
+        with settings.min_fixed_noise(0.0, 0.0, 0.0):  # a host may have set others
+            likelihood = FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
         noise = likelihood.second_noise_covar
-    noise.float().noise = torch.tensor(start, dtype=torch.float32)
+    noise.raw_noise.data = noise.raw_noise.data.float()
+    noise.noise = torch.tensor(start, dtype=torch.float32)
     return likelihood

@@ -126,7 +126,8 @@ class ReleasedInputKernel(Kernel):
             lengthscale_prior=prior,
             lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
-        ).float()
+        )
+        kernel.raw_lengthscale.data = kernel.raw_lengthscale.data.float()
         kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
         return kernel
 

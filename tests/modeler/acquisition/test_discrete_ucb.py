@@ -392,7 +392,7 @@ def test_pending_rows_are_copied_and_do_not_get_gradients_as_in_botorch():
 def test_pending_rows_that_do_not_fit_leave_everything_as_it_was():
     model = single()
     acqf = ucb(model)
-    with pytest.raises(ValueError, match="X must have 3 columns like the candidates"):
+    with pytest.raises(ValueError, match="X_pending must be an m x 3 tensor"):
         acqf.set_X_pending(X[:2, :2])
     assert acqf.X_pending is None
     assert acqf.model is model

@@ -4,6 +4,7 @@ import copy
 import pickle
 import warnings
 
+import pandas as pd
 import pytest
 import torch
 from botorch.optim import optimize_acqf, optimize_acqf_discrete, optimize_acqf_discrete_local_search
@@ -97,3 +98,24 @@ def test_the_index_is_made_once_and_not_pickled(monkeypatch):
     assert built == [1]
     for twin in (pickle.loads(pickle.dumps(acqf)), copy.deepcopy(acqf)):
         assert torch.equal(twin(X.unsqueeze(1)), acqf(X.unsqueeze(1)))
+
+
+@pytest.mark.parametrize(
+    "pending",
+    [[3, 4], [[0.1, 0.2, 0.3]], X[3], X[:2, :2], X[:2].float(), X[:2].numpy(), torch.tensor([3, 4])],
+)
+def test_pending_points_are_rows_like_the_candidates(pending):
+    with pytest.raises(
+        ValueError, match=r"X_pending must be an m x 3 tensor of .* such as candidates\[rows\]"
+    ):
+        DiscreteUCB(single(), X, t=3, X_pending=pending)
+
+
+def test_rows_to_exclude_may_be_a_series_and_not_a_frame():
+    frame = pd.DataFrame({"row": ASKED, "Anna": 1}, index=[f"p{i}" for i in ASKED])
+    acqf = DiscreteUCB(single(), X, t=3)
+    assert acqf.select(2, frame["row"]).tolist() == acqf.select(2, ASKED).tolist()
+    for wrong in (frame, "Anna", 3, torch.tensor(3), frame[["row"]].to_numpy()):
+        with pytest.raises(ValueError, match="exclude must be a collection of row indices") as caught:
+            acqf.select(2, wrong)
+        assert "Anna" not in str(caught.value)

@@ -2,6 +2,7 @@ import io
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from botorch import fit_gpytorch_mll
@@ -190,3 +191,25 @@ def test_values_that_are_equal_up_to_rounding_say_nothing_of_a_scale(values, rel
 def test_values_one_step_apart_at_a_large_offset_are_no_rounding(release):
     model = make_model(release, [0, 1, 2], [1e15, 1e15 + 1, 1e15 + 2])
     assert model.train_targets.tolist() == [-1.0, 0.0, 1.0]
+
+
+def test_labels_of_a_series_must_be_the_indices_since_values_are_taken_by_position(release):
+    indices, values = [7, 4, 9], [1.5, 0.5, 1.0]
+    expected = make_model(release, indices, values).train_targets
+    for series in (
+        pd.Series(values, index=indices),
+        pd.Series(values),
+        pd.Series({4: 0.5, 9: 1.0, 7: 1.5}).loc[indices],
+        pd.DataFrame({"cost": values}),
+        pd.Series(values, index=indices, dtype="Float64"),
+    ):
+        assert torch.equal(make_model(release, indices, series).train_targets, expected)
+    assert torch.equal(make_model(release, pd.Series(indices), values).train_targets, expected)
+    for series in (
+        pd.Series({4: 0.5, 7: 1.5, 9: 1.0}),
+        pd.Series(values, index=["p7", "p4", "p9"]),
+        pd.DataFrame({"cost": values}, index=[4, 7, 9]),
+        pd.Series(values, index=[2, 1, 0]),
+    ):
+        with pytest.raises(ValueError, match=r"the indices for labels.*\.loc\[indices\]"):
+            make_model(release, indices, series)
