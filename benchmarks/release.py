@@ -21,8 +21,8 @@ import torch
 from speed.measure import cpu_seconds, forget_peak, memory
 
 from botorch_private import Curator, NoisyProjection, PrivateProjectionTransform, PublicScaling
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.publish import publish
-from botorch_private.curator.record_index import RecordIndex
 
 RESULTS = Path(__file__).parent / "results" / "release.md"
 FEATURES = 10

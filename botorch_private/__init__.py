@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
-    from botorch_private.exchange.observation import Observation, WithdrawnError
+    from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -66,6 +66,7 @@ __all__ = [
     "Mechanism",
     "Modeler",
     "NoPrivacy",
+    "NoValueError",
     "NoiseLaw",
     "NoisyProjection",
     "NotDifferentiallyPrivate",
@@ -113,6 +114,7 @@ _HOMES = {
     "Mechanism": "curator.mechanisms",
     "Modeler": "modeler.modeler",
     "NoPrivacy": "curator.mechanisms",
+    "NoValueError": "exchange.observation",
     "NoiseLaw": "privacy.noise_law",
     "NoisyProjection": "curator.mechanisms",
     "NotDifferentiallyPrivate": "privacy.warnings",

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from botorch_private.curator.ledger import BudgetError
 from botorch_private.curator.noised_answers import NoisedAnswers
-from botorch_private.curator.objective import MeasurementError, Objective
+from botorch_private.curator.objective import MeasurementError, Objective, unmeasurable
 
 
 class Answers:
@@ -48,13 +48,13 @@ class Answers:
             row: Its released row, for messages: they name nothing else of it.
 
         Raises:
-            ValueError: If the objective returned no finite number.
-            MeasurementError: If the objective failed; for good where answers are noised.
+            MeasurementError: If the objective failed, or returned no finite number (a ValueError as
+                well then); for good where answers are noised.
             KeyboardInterrupt: If it was interrupted, which counts as a failure.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         if record in self._unmeasured:
-            raise MeasurementError(f"released row {row} cannot be measured")
+            raise unmeasurable(row)
         if record not in self._values:
             if self.left is not None and self.left <= 0:
                 raise BudgetError(

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.answers import Answers
 from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_joining
 from botorch_private.curator.features.scaling import PublicScaling
@@ -191,9 +192,10 @@ class Curator:
             index: Released row in 0..n-1.
 
         Raises:
-            ValueError: If there is no such row, or the objective returned no finite number.
-            MeasurementError: If the objective failed. The row may be asked for again, except where
-                answers are noised: there it counts as measured, and stays without an answer.
+            ValueError: If there is no such row.
+            MeasurementError: If the objective failed, or returned no finite number. The row may be
+                asked for again, except where answers are noised: there it counts as measured, and
+                stays without an answer.
             RuntimeError: In a forked copy, or after `hand_over`.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """

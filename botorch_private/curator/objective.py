@@ -13,12 +13,21 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import OUTCOME_REMEDY, require_labels
+from botorch_private.exchange.observation import NoValueError
 
+_GIVE_UP = "; a search goes on without it by run(..., failures='skip') or modeler.skip"
 _Result = TypeVar("_Result")
 
 
-class MeasurementError(RuntimeError):
-    """The objective failed on a record; its own error stays with the curator."""
+class MeasurementError(NoValueError):
+    """The objective failed on a record; its own error stays with the curator.
+
+    A modeler gives the row up by ``modeler.skip(error.row)``, or ``run(..., failures="skip")``.
+    """
+
+
+class _NoNumber(MeasurementError, ValueError):
+    """The objective returned something else; a ValueError as well, as it always was."""
 
 
 class Objective:
@@ -75,7 +84,7 @@ class Objective:
         """
         outcome = self._attempted(lambda: number_of(self._called(record, features)))
         if outcome is None or math.isnan(outcome):
-            raise MeasurementError(f"released row {row} cannot be measured")
+            raise unmeasurable(row)
         return outcome
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
@@ -87,20 +96,22 @@ class Objective:
             row: Its released row, for messages: they name nothing else of it.
 
         Raises:
-            MeasurementError: If the callable raises.
-            ValueError: If it returns no finite number.
+            MeasurementError: If the callable raises, or returns no finite number; a ValueError as well then.
         """
         result = self._attempted(lambda: (self._called(record, features),))
         if result is None:
             raise MeasurementError(
                 f"measuring released row {row} failed; what went wrong is in the curator's "
-                f"last_failure, since it may name values of the record"
+                f"last_failure, since it may name values of the record{_GIVE_UP}",
+                row,
             )
         number = self._attempted(lambda: number_of(result[0]))
         if number is None:
-            raise ValueError(f"objective must return one number, got something else {_for(row)}")
+            raise _NoNumber(f"objective must return one number, got something else {_for(row)}", row)
         if not math.isfinite(number):
-            raise ValueError(f"objective must return a finite number, got something else {_for(row)}")
+            raise _NoNumber(
+                f"objective must return a finite number, got something else {_for(row)}", row
+            )
         return number
 
     def _called(self, record: int, features: Tensor) -> Any:
@@ -134,6 +145,11 @@ class Objective:
         return None
 
 
+def unmeasurable(row: int) -> MeasurementError:
+    """The one error about a row whose answer is noised and will never be there."""
+    return MeasurementError(f"released row {row} cannot be measured", row)
+
+
 def number_of(value: Any) -> float:
     """The one number that an objective returned, or whatever error there is."""
     single = value.item() if isinstance(value, (Tensor, np.ndarray)) else value
@@ -164,4 +180,7 @@ def refuse_uncallable(measure: Callable[..., Any]) -> None:
 
 
 def _for(row: int) -> str:
-    return f"for released row {row}: what it is depends on the record, call it on that record yourself"
+    return (
+        f"for released row {row}: what it is depends on the record, call it on that record yourself"
+        f"{_GIVE_UP}"
+    )

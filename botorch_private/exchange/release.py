@@ -16,6 +16,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.privacy.guarantee import PrivacyGuarantee
@@ -57,6 +58,7 @@ class Release:
     isotropic: bool
     outcome_guarantee: PrivacyGuarantee | None = None
 
+    @on_cpu_by_default
     def __post_init__(self) -> None:
         rows = validate.matrix(candidates=self.candidates, minimum_rows=2)
         validate.non_negative(noise_variance=self.noise_variance)
@@ -109,6 +111,7 @@ class Release:
         write_whole(Path(path), content)
 
     @classmethod
+    @on_cpu_by_default
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Read a file written by `save`.
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.memory import require_memory
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
 
 _MOST_DROWNED = 16  # coordinates for the variance of axes that are not estimated
@@ -51,6 +52,7 @@ class DenoisedRelease(Release):
     """
 
     @classmethod
+    @on_cpu_by_default
     def of(cls, release: Release) -> DenoisedRelease:
         """Estimate the inputs of a release; O(n r^2) time.
 

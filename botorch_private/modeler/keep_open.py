@@ -82,8 +82,8 @@ def rows_left(modeler: Modeler) -> int:
     left = rows - len(modeler.history) - skipped
     if left == 0:
         raise ValueError(
-            f"rounds cannot be reached: the curator withdrew {skipped} of the {rows} rows, and the "
-            f"other {rows - skipped} are measured"
+            f"rounds cannot be reached: {skipped} of the {rows} rows were withdrawn by the curator or "
+            f"skipped, and the other {rows - skipped} are measured"
         )
     return left
 

@@ -269,7 +269,7 @@ def test_attribute_error_of_a_broken_subclass_is_not_let_out(mode):
 
 def test_attribute_error_deep_inside_is_not_let_out(monkeypatch):
     transform = private(RECORDS)
-    monkeypatch.delattr("botorch_private.curator.record_index.RecordIndex.find")
+    monkeypatch.delattr("botorch_private._base.record_index.RecordIndex.find")
     with pytest.raises(RuntimeError, match=r"PrivateProjectionTransform failed.*find"):
         transform.transform(RECORDS)
 

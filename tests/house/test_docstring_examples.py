@@ -20,6 +20,7 @@ WITHOUT = {  # why these have no example
     "PrivacyLeakWarning": "a warning",
     "RemoteError": "raised, never made by a user",
     "TiedScoresWarning": "a warning",
+    "NoValueError": "raised, never made by a user",
     "WithdrawnError": "raised, never made by a user",
 }
 ALSO = ("botorch_private.audit", "botorch_private.report", "botorch_private.theory")

@@ -161,7 +161,8 @@ def test_when_all_rows_are_withdrawn_it_is_said_so(release, pending):
     desk, modeler = Desk38(), Modeler(release, history=[(row, float(row)) for row in range(37)])
     desk.withdrawn = [38, 39]
     message = (
-        "rounds cannot be reached: the curator withdrew 2 of the 40 rows, and the other 38 are meas"
+        "rounds cannot be reached: 2 of the 40 rows were withdrawn by the curator or skipped, and the "
+        "other 38 are measured"
     )
     with pytest.raises(ValueError, match=message):
         run(desk, modeler, 3, pending=pending)

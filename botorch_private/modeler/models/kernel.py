@@ -13,6 +13,7 @@ from gpytorch.priors import LogNormalPrior, Prior
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.models.memory import require_covariance
 
@@ -55,6 +56,7 @@ class ReleasedInputKernel(Kernel):
     has_lengthscale = True
     noise_variance: Tensor
 
+    @on_cpu_by_default
     def __init__(
         self,
         noise_variance: float | Sequence[float],
@@ -89,6 +91,7 @@ class ReleasedInputKernel(Kernel):
         self.register_buffer("noise_variance", variance)
 
     @classmethod
+    @on_cpu_by_default
     def of(
         cls, release: Release, *, ard: bool = False, batch_shape: torch.Size | None = None
     ) -> ReleasedInputKernel:
@@ -114,7 +117,9 @@ class ReleasedInputKernel(Kernel):
                 "of their own); release with projection_dim=None to use ARD"
             )
         spread = release.spread
-        prior = LogNormalPrior(loc=math.log(_TYPICAL * spread), scale=_LOOSENESS)
+        # In float32, as PyTorch starts, whatever its default dtype is now; the model has the last word.
+        typical = torch.tensor(math.log(_TYPICAL * spread), dtype=torch.float32)
+        prior = LogNormalPrior(loc=typical, scale=torch.tensor(_LOOSENESS, dtype=torch.float32))
         kernel = cls(
             release.noise_variance,
             noise_dim=width if ard else release.noise_dim,
@@ -123,7 +128,8 @@ class ReleasedInputKernel(Kernel):
             lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
         )
-        kernel.lengthscale = torch.tensor(spread)
+        kernel.raw_lengthscale.data = kernel.raw_lengthscale.data.float()
+        kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
         return kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:

@@ -12,7 +12,9 @@ from scipy.spatial.distance import cdist
 
 Array = NDArray[np.float64]
 _potrf, _potrs, _trtri = get_lapack_funcs(("potrf", "potrs", "trtri"), dtype=np.float64)
-_JITTER = (0.0, 1e-8, 1e-7, 1e-6)  # what GPyTorch adds to a float64 matrix, in turn
+# What GPyTorch adds to a float64 matrix, in turn; here in units of the output scale, which has the
+# squared unit of the outcomes.
+_JITTER = (0.0, 1e-8, 1e-7, 1e-6)
 
 
 class Evaluation(NamedTuple):
@@ -39,7 +41,7 @@ class MarginalLikelihood:
     The covariance is ``s k(z, z')`` with output scale ``s`` and ``k`` as in `ReleasedInputKernel`
     (without noise on the rows: the RBF kernel), plus observation noise on the diagonal. The mean is
     constant. A matrix that is not positive definite to rounding gets the jitter of GPyTorch on its
-    diagonal: 1e-8, then 1e-7, then 1e-6.
+    diagonal: 1e-8, then 1e-7, then 1e-6 of the output scale.
 
     An evaluation costs O(t^3 + t^2 r). With a length-scale for all coordinates, distances are
     computed once.
@@ -102,7 +104,7 @@ class MarginalLikelihood:
         entries = covariance.reshape(-1)  # a view
         entries[self._same] = s
         entries[:: t + 1] += noise + self._known_noise
-        factor = _cholesky(covariance)
+        factor = _cholesky(covariance, s)
         if factor is None:
             return self._refused(lengthscale)
         y, ones = self._right_sides.T
@@ -147,12 +149,12 @@ class MarginalLikelihood:
         return Evaluation(-math.inf, self._origin, np.zeros_like(lengthscale), nothing, nothing)
 
 
-def _cholesky(matrix: Array) -> Array | None:
+def _cholesky(matrix: Array, scale: float) -> Array | None:
     """Lower factor of a symmetric matrix, with jitter on its diagonal if needed; None if that fails."""
     diagonal = matrix.diagonal().copy()
     for jitter in _JITTER:
         if jitter:
-            matrix.flat[:: len(matrix) + 1] = diagonal + jitter
+            matrix.flat[:: len(matrix) + 1] = diagonal + jitter * scale
         factor, failed = _potrf(matrix.T, lower=1, clean=1)
         if not failed:
             return factor

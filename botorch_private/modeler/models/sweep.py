@@ -19,7 +19,7 @@ from botorch_private.modeler.models.prior import ForwardPrior
 
 _log = logging.getLogger(__name__)
 _GROWTH = 2.0**-52 / 1e-10  # how far rounding of float64 lies under the usual resolution
-_LEAST_NOISE = 1e-30
+_LEAST_NOISE = 1e-15  # deviation, as a share of the prior's
 _BLOCK = 2**16  # candidates of a block on the CPU; a GPU takes all at once
 
 
@@ -67,8 +67,8 @@ class CandidateSweep:
         """
         if not len(self.weights):
             return 1.0
-        noise = math.sqrt(max(float(self.rows.noise.min()), _LEAST_NOISE))
-        return max(1.0, _GROWTH * self.prior_deviation / noise * float(self.weights.norm()))
+        noise = math.sqrt(max(float(self.rows.noise.min()), 0.0)) / (self.prior_deviation or 1.0)
+        return max(1.0, _GROWTH / max(noise, _LEAST_NOISE) * float(self.weights.norm()))
 
     def fork(self) -> CandidateSweep:
         """Copy that shares V; both can go on without disturbing each other."""

@@ -33,6 +33,7 @@ from botorch_private import (
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
+    NoValueError,
     Number,
     Observation,
     OutcomeMechanism,
@@ -125,8 +126,8 @@ def two_parties(data: Dataset) -> History:
         index = assert_type(modeler.ask(), int)
         try:
             value: float = curator.query(index).value
-        except (MeasurementError, WithdrawnError) as error:
-            print(error)
+        except (MeasurementError, WithdrawnError, NoValueError) as error:
+            print(error.row)
             modeler.skip(index)
         else:
             modeler.tell(index, value)
