@@ -23,8 +23,8 @@ def free_memory(device: torch.device) -> int:
 
 def _left_in_container() -> float:
     try:
-        limit = (_CGROUP / "memory.max").read_text().strip()
-        used = int((_CGROUP / "memory.current").read_text())
+        limit = (_CGROUP / "memory.max").read_text(encoding="ascii").strip()
+        used = int((_CGROUP / "memory.current").read_text(encoding="ascii"))
     except (OSError, ValueError):
         return float("inf")
     return float("inf") if limit == "max" else max(0, int(limit) - used)
