@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, refusals
+from botorch_private.cli.output import add_output, check_output, write_output
+from botorch_private.cli.streams import put, tell
 
 
 def add_ranges(commands: Any) -> None:
@@ -29,9 +31,7 @@ def add_ranges(commands: Any) -> None:
         "from the table would void the guarantee.",
     )
     template.add_argument("table", type=Path, help="the records, .csv or .parquet")
-    template.add_argument(
-        "--output", type=Path, metavar="TOML", help="file to write (default: print it)"
-    )
+    add_output(template, "file to write (default: print it)", metavar="TOML")
     check = add_command(
         verbs,
         "check",
@@ -43,26 +43,23 @@ def add_ranges(commands: Any) -> None:
 
 
 def _template(options: argparse.Namespace) -> int:
-    from botorch_private._base.whole_file import require_folder, write_whole
     from botorch_private.curator.features.tables import read_names
     from botorch_private.curator.features.template import template
 
     output: Path | None = options.output
+    if output is not None:
+        check_output(options, output)
     with refusals(options):
-        if output is not None:
-            require_folder(output)
-            if output.exists():
-                raise FileExistsError(f"there is something at {output} already: name a new file")
         columns = read_names(options.table)
         declared = _asked(columns)
         text = template(columns, declared)
         if output is None:
-            print(text, end="")
+            put(text)
             return 0
-        write_whole(output, text.encode("utf-8"))
+    write_output(options, output, text.encode("utf-8"))
     left = [name for name in columns if name not in declared]
-    print(f"Wrote {output}. " + ("Fill it in" if left else "Look it through") + ", then:")
-    print(f"  botorch-private ranges check {output}")
+    next_step = "Fill it in" if left else "Look it through"
+    tell(f"Wrote {output}. {next_step}, then:\n  botorch-private ranges check {output}")
     return 0
 
 

@@ -8,9 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.streams import tell
 
 if TYPE_CHECKING:
     from botorch_private.curator.mechanisms import OutcomeMechanism
+
+# Arguments of the library whose options have other names.
+_ARGUMENTS = {
+    "identifiers": "--id",
+    "outcome_name": "--outcome",
+    "outcome_unit": "--unit",
+    "plausible_low": "--plausible",
+    "plausible_high": "--plausible",
+    "max_queries": "--budget",
+}
+_OUTCOME_ARGUMENTS = {
+    "epsilon": "--outcome-epsilon",
+    "delta": "--outcome-delta",
+    "bound": "--outcome-range",
+}
 
 
 def add(verbs: Any) -> None:
@@ -70,17 +86,21 @@ def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.initialize import initialize
 
     def agree(words: str) -> bool:
-        print(f"{words}\n")
+        if options.yes:
+            tell(f"{words}\n")
+        else:
+            print(f"{words}\n", flush=True)  # who cannot read it has not agreed
         return options.yes or _ask("Release them once with this guarantee?")
 
-    with refusals(options, BudgetError):
+    outcome_mechanism = _outcome_mechanism(options)
+    with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
             options.folder,
             ranges=options.ranges,
             mechanism=NoisyProjection(options.epsilon, options.delta, options.projection_dim),
             agree=agree,
-            outcome_mechanism=_outcome_mechanism(options),
+            outcome_mechanism=outcome_mechanism,
             shared_outcomes=options.shared_outcomes,
             budget=options.budget,
             identifiers=options.id,
@@ -92,9 +112,9 @@ def _init(options: argparse.Namespace) -> int:
             plausible=None if options.plausible is None else tuple(options.plausible),
         )
     if folder is None:
-        print("Nothing was released.")
+        tell("Nothing was released.")
         return 1
-    print(
+    tell(
         f"Made {options.folder}. Next:\n"
         f"  botorch-private curator token new {options.folder} --role modeler --name NAME\n"
         f"  botorch-private curator token new {options.folder} --role staff --name NAME\n"
@@ -117,10 +137,11 @@ def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
     from botorch_private.curator.mechanisms import OutcomeMechanism
 
     epsilon, bound = options.outcome_epsilon, options.outcome_range
-    if (epsilon is None) != (bound is None):
-        raise ValueError("--outcome-epsilon and --outcome-range must be given together")
-    if epsilon is None:
-        if options.outcome_delta:
-            raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
-        return None
-    return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))
+    with refusals(options, arguments=_OUTCOME_ARGUMENTS):
+        if (epsilon is None) != (bound is None):
+            raise ValueError("--outcome-epsilon and --outcome-range must be given together")
+        if epsilon is None:
+            if options.outcome_delta:
+                raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
+            return None
+        return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.streams import tell
 
 _INTERRUPTED = 130
 _SETTINGS = ("seed", "n_initial", "beta_scale", "outcome_noise", "denoise")
+# Arguments of the library whose options have other names.
+_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
 _EPILOG = """\
 The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
 the command line, where other users of this machine would see it.
@@ -33,7 +36,6 @@ def add_optimize(commands: Any) -> None:
         "their measurements, and go on until there are enough. Everything that is needed to go on later "
         "is kept in a file (--state).",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
     option = optimize.add_argument
@@ -90,16 +92,17 @@ def add_optimize(commands: Any) -> None:
 
 def _optimize(options: argparse.Namespace) -> int:
     from botorch_private.cli.optimize.search import how_to_go_on, search
+    from botorch_private.cli.optimize.token import read_token
     from botorch_private.modeler.remote.transport import RemoteError
 
     given = {name: getattr(options, name) for name in _SETTINGS}
     try:
-        with refusals(options, RemoteError):
+        with refusals(options, RemoteError, arguments=_ARGUMENTS):
             search(
                 options.url,
                 rounds=options.rounds,
                 pending=options.pending,
-                token_file=options.token_file,
+                token=read_token(options),
                 state_file=options.state,
                 release_file=options.release,
                 plot_file=options.plot,
@@ -108,6 +111,6 @@ def _optimize(options: argparse.Namespace) -> int:
                 insecure=options.insecure_http,
             )
     except KeyboardInterrupt:
-        print(f"\nStopped. {how_to_go_on(options.state)}")
+        tell(f"\nStopped. {how_to_go_on(options.state)}")
         return _INTERRUPTED
     return 0

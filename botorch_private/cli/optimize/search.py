@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
 
-TOKEN_VARIABLE = "BOTORCH_PRIVATE_TOKEN"
 _SECONDS_BETWEEN_PLOTS = 30.0
 
 
@@ -30,7 +28,7 @@ def search(
     *,
     rounds: int,
     pending: int,
-    token_file: Path | None,
+    token: str,
     state_file: Path,
     release_file: Path | None,
     plot_file: Path | None,
@@ -48,7 +46,6 @@ def search(
         OSError: If a file cannot be read or written.
         RemoteError: If the curator's server refuses, or cannot be reached.
     """
-    token = _token(token_file)
     _check_paths(state_file, release_file, plot_file)
     with _alone(state_file):
         state = RunState.load(state_file) if state_file.exists() else None
@@ -115,21 +112,6 @@ class _Plot:
         if self._file is not None and len(history):
             plot_best(history.values.numpy(), self._file, ylabel=self._label)
             self._drawn = time.monotonic()
-
-
-def _token(path: Path | None) -> str:
-    if path is not None:
-        text = path.read_text(encoding="utf-8", errors="replace").strip()
-        if not text:
-            raise ValueError(f"--token-file must hold the curator's token, but {path} is empty")
-        return text
-    text = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not text:
-        raise ValueError(
-            f"a token must be given by --token-file or {TOKEN_VARIABLE}: the curator makes one by "
-            f"'botorch-private curator token new DIR --role modeler'"
-        )
-    return text
 
 
 def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
