@@ -75,6 +75,16 @@ def _option_of(options: argparse.Namespace, file: str | bytes) -> str | None:
 
 
 def _option_in(options: argparse.Namespace, message: str) -> str | None:
-    """The option whose path stands in a message; the longest, where several do."""
-    found = [(len(str(path)), option) for option, path in _paths(options) if str(path) in message]
-    return max(found)[1] if found else None
+    """The option whose path, or else its folder, stands in a message; the longest of several."""
+    paths = list(_paths(options))
+    folders = [
+        (option, folder)
+        for option, path in paths
+        for folder in (path.parent, path.absolute().parent)
+        if folder != Path()
+    ]
+    for candidates in (paths, folders):
+        found = [(len(str(path)), option) for option, path in candidates if str(path) in message]
+        if found:
+            return max(found)[1]
+    return None
