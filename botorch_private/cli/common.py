@@ -67,14 +67,14 @@ def refusals(
 
     Args:
         options: Of the command.
-        *more: What it may raise beside `OSError`, `ValueError` and `ImportError`.
+        *more: What it may raise beside `OSError`, `ValueError`, `ImportError` and `MemoryError`.
         arguments: Argument of the library -> option, where the option has another name.
     """
     try:
         yield
     except BrokenPipeError:  # nobody reads what is printed: `main` ends that
         raise
-    except (OSError, ValueError, ImportError, *more) as error:
+    except (OSError, ValueError, ImportError, MemoryError, *more) as error:
         options.parser.exit(1, f"{options.parser.prog}: {in_words(options, error, arguments)}\n")
 
 

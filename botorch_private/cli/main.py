@@ -17,6 +17,18 @@ _NOBODY_READS = 141  # as what a broken pipe ends
 _INTERRUPTED = 130
 _QUICK = (15, 2)  # rounds, seeds
 _FULL = (50, 8)
+_EPILOG = """\
+From your own table to a search, each command in its turn:
+
+  botorch-private ranges template table.csv --output ranges.toml   # then fill it in by hand
+  botorch-private ranges check ranges.toml
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --objective column:cost
+  botorch-private curator token new folder --role modeler --output token.txt
+  botorch-private curator serve folder
+  botorch-private optimize http://127.0.0.1:8400 --token-file token.txt --rounds 10
+
+Each command says more by --help, such as 'botorch-private curator init --help'.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +70,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="botorch-private",
         description="Private, outsourced Bayesian optimization for BoTorch.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"botorch-private {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -81,12 +95,16 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--rounds",
         type=count,
+        metavar="N",
         help=f"measurements a run after the 5 random ones (default: {_FULL[0]}, quick {_QUICK[0]})",
     )
     demo.add_argument(
-        "--seeds", type=count, help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})"
+        "--seeds",
+        type=count,
+        metavar="N",
+        help=f"runs of each arm (default: {_FULL[1]}, quick {_QUICK[1]})",
     )
-    demo.add_argument("--workers", type=count, help="processes (default: one a core)")
+    demo.add_argument("--workers", type=count, metavar="N", help="processes (default: one a core)")
     add_output(
         demo, "the plot to write, .png, .pdf or .svg (default: demo.png)", default=Path("demo.png")
     )

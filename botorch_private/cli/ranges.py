@@ -29,15 +29,18 @@ def add_ranges(commands: Any) -> None:
         "Print, or write, an entry for each column, to be filled in by hand. In a terminal it offers to "
         "ask for kinds and ranges. It reads the names of the columns and no value: a range that comes "
         "from the table would void the guarantee.",
+        epilog="  botorch-private ranges template table.csv --output ranges.toml",
     )
-    template.add_argument("table", type=Path, help="the records, .csv or .parquet")
+    template.add_argument("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
     add_output(template, "file to write (default: print it)", metavar="TOML")
     check = add_command(
         verbs,
         "check",
         _check,
         "what one unit of each feature is, and how many units wide each feature is",
-        "Show what declared ranges amount to; no table is needed.",
+        "Show what declared ranges amount to; no table is needed. One unit is the distance that epsilon "
+        "is for.",
+        epilog="  botorch-private ranges check ranges.toml",
     )
     check.add_argument("ranges", type=Path, metavar="TOML", help="the file of declared ranges")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _ARGUMENT = re.compile(r"(\w+)(?= must| needs|: )")  # how the library's refusals begin
+_VALUE = re.compile(r"\b(\w+)=(?=[\w'.-])")  # and how they give the value of another argument
 
 
 def in_words(
@@ -20,11 +21,13 @@ def in_words(
         return os_error(error) if option is None else f"{option}: {os_error(error)}"
     if isinstance(error, UnicodeError):  # its own words show bytes of the file
         return "a file must be a text in UTF-8, but one is not"
-    message = str(error)
+    names = {**_options(options), **(arguments or {})}
+    message = _VALUE.sub(
+        lambda found: f"{names[found[1]]} " if found[1] in names else found[0], str(error)
+    )
     found = _ARGUMENT.match(message)
     if found is None:
         return message
-    names = {**_options(options), **(arguments or {})}
     name = names.get(found[1])
     if name is None and found[1] == "path":
         name = _option_in(options, message)

@@ -29,6 +29,18 @@ _OUTCOME_ARGUMENTS = {
 }
 
 
+_EPILOG = """\
+A column of the table measures; staff measure, in the console; a function of the features measures:
+
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective column:cost
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --id patient --outcome 'length of stay' --unit days --plausible 0 120
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective laboratory:measure
+"""
+
+
 def add(verbs: Any) -> None:
     """Add the command."""
     init = add_command(
@@ -39,20 +51,46 @@ def add(verbs: Any) -> None:
         "Release the declared features of a table, once: this spends privacy, so it shows the "
         "guarantee and asks first. The folder holds the release, the ledger, a database with the "
         "order of its rows and, where a function measures, the records; nobody but you can enter.",
+        epilog=_EPILOG,
     )
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
-    option("table", type=Path, help="the records, .csv or .parquet")
+    option("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
-    option("--ranges", type=Path, required=True, help="declared ranges of the features (ranges.toml)")
-    option("--epsilon", type=float, required=True, help="epsilon for one unit of distance, > 0")
-    option("--delta", type=float, default=0.0, help="delta in [0, 1) (default: 0, pure)")
-    option("--projection-dim", type=int, help="width of a released row (default: no projection)")
+    option(
+        "--ranges",
+        type=Path,
+        required=True,
+        metavar="TOML",
+        help="declared ranges of the features, from 'ranges template'",
+    )
+    option(
+        "--epsilon",
+        type=float,
+        required=True,
+        metavar="E",
+        help="epsilon for one unit of distance, > 0; 'ranges check' shows what a unit is",
+    )
+    option(
+        "--delta",
+        type=float,
+        default=0.0,
+        metavar="D",
+        help="delta in [0, 1), far below 1 / records; above 0, Gaussian noise is used where it is "
+        "smaller (default: 0)",
+    )
+    option(
+        "--projection-dim",
+        type=int,
+        metavar="R",
+        help="width of a released row (default: no projection)",
+    )
     option("--budget", type=int, metavar="T", help="most records that are measured (default: no limit)")
-    option("--id", metavar="COLUMN", help="column with what staff call a record")
+    option("--id", metavar="COLUMN", help="column with what staff call a record (default: its number)")
     option(
         "--objective",
         default="person",
+        metavar="WHO",
         help="who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
         "the table), or 'module:function' (a function of a record's d raw features)",
     )
@@ -60,13 +98,26 @@ def add(verbs: Any) -> None:
         "--time-limit",
         type=float,
         default=3600.0,
+        metavar="SECONDS",
         help="seconds for one call of the function (default: 3600)",
     )
-    option("--outcome", default="outcome", help="what is measured, for people")
-    option("--unit", default="", help="its unit, for people")
+    option(
+        "--outcome",
+        default="outcome",
+        metavar="NAME",
+        help="what is measured, as staff and modelers read it (default: outcome)",
+    )
+    option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
     option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
-    option("--outcome-epsilon", type=float, help="epsilon of noise on the answers (default: no noise)")
-    option("--outcome-delta", type=float, default=0.0, help="its delta in [0, 1)")
+    option(
+        "--outcome-epsilon",
+        type=float,
+        metavar="E",
+        help="epsilon of noise on the answers, > 0; needs --outcome-range (default: no noise)",
+    )
+    option(
+        "--outcome-delta", type=float, default=0.0, metavar="D", help="its delta in [0, 1) (default: 0)"
+    )
     option(
         "--outcome-range", **bounds, help="public range that outcomes are clipped to before the noise"
     )

@@ -12,23 +12,35 @@ from botorch_private.cli.curator.folder import add_folder_command, opened
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import tell, warn
 
+_DESCRIPTION = (
+    "Make a token; it is shown, or written, once: the folder holds its hash alone. It is a password: "
+    "send it over a channel that you trust. Who has it can read the release and ask for measurements "
+    "(modeler), or see which records are wanted and enter values (staff)."
+)
+
 
 def add(verbs: Any) -> None:
     """Add the commands about tokens."""
     kinds = add_group(verbs, "token", "let somebody in, or shut somebody out")
-    new = add_folder_command(kinds, "new", _new, "make a token; it is shown once")
+    new = add_folder_command(kinds, "new", _new, "make a token; it is shown once", _DESCRIPTION)
     new.add_argument(
         "--role",
         choices=("modeler", "staff"),
         required=True,
         help="modeler: release and answers; staff: the console",
     )
-    new.add_argument("--name", default="", help="whose it is")
-    new.add_argument("--expires", metavar="DATE", help="when it ends: 2027-03-31, or so many days: 90d")
+    new.add_argument(
+        "--name", default="", metavar="NAME", help="whose it is, for 'token list' (default: the role)"
+    )
+    new.add_argument(
+        "--expires",
+        metavar="DATE",
+        help="when it ends: 2027-03-31, or so many days: 90d (default: never)",
+    )
     add_output(new, "file for the token, which only you can read (default: print it)")
     add_folder_command(kinds, "list", _list, "who has one")
     revoke = add_folder_command(kinds, "revoke", _revoke, "make one worthless")
-    revoke.add_argument("number", type=int, help="its number, from 'token list'")
+    revoke.add_argument("number", type=int, metavar="NUMBER", help="its number, from 'token list'")
 
 
 def _new(options: argparse.Namespace) -> int:

@@ -48,7 +48,7 @@ def add_optimize(commands: Any) -> None:
         help="measurements of the whole search, with those that --state holds already",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
-    option("--token-file", **file, help="file with the token")
+    option("--token-file", **file, help="file with the token (see below)")
     option(
         "--state",
         **file,
@@ -56,18 +56,27 @@ def add_optimize(commands: Any) -> None:
         help="where the search is kept, and goes on from if there is one (default: run.json)",
     )
     option("--release", **file, help="keep the release here, to download it once only")
-    option("--plot", **file, help="draw the best value so far: .png, .pdf or .svg")
+    option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
     setting = optimize.add_argument_group(
         "the search (settled when it begins, and kept in --state)"
     ).add_argument
     setting(
-        "--seed", type=count_from_zero, help="makes the picks reproducible (default: random, and kept)"
+        "--seed",
+        type=count_from_zero,
+        metavar="N",
+        help="makes the picks reproducible (default: random, and kept)",
     )
-    setting("--n-initial", type=count, help="random rows before the model (default: 5)")
-    setting("--beta-scale", type=float, help="less than 1 explores less than the theory (default: 1)")
+    setting("--n-initial", type=count, metavar="N", help="random rows before the model (default: 5)")
+    setting(
+        "--beta-scale",
+        type=float,
+        metavar="X",
+        help="> 0; less than 1 explores less than the theory (default: 1)",
+    )
     setting(
         "--outcome-noise",
         type=float,
+        metavar="X",
         help="share of the outcome's variance that no record explains, in (0, 1) (default: almost none)",
     )
     setting(
