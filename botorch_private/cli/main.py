@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from botorch_private.cli.common import add_command, count
+from botorch_private.cli.common import add_command, count, refuse_option
 from botorch_private.cli.output import add_output, check_output
 from botorch_private.cli.streams import drop_output, steady_streams, tell, warn
-from botorch_private.cli.words import os_error
+from botorch_private.cli.words import option_names, os_error
 
 _NOBODY_READS = 141  # as what a broken pipe ends
 _INTERRUPTED = 130
@@ -61,7 +61,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     if options.command is None:
         parser.print_help()
         return 2
+    _refuse_bytes(options)
     return options.action(options)
+
+
+def _refuse_bytes(options: argparse.Namespace) -> None:
+    """Refuse a text that is no UTF-8, since it would be stored or sent; a name of a file may be any."""
+    for name, option in option_names(options).items():
+        value = getattr(options, name, None)
+        if isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
+            refuse_option(options, option, "must be a text in UTF-8")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -128,9 +128,10 @@ def _naming(option: str, parser: argparse.ArgumentParser) -> Iterator[None]:
     except ImportError as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
     except OSError as error:
-        parser.error(f"argument {option}: {os_error(error) if error.strerror else error}")
+        words = os_error(error) if error.strerror else error
+        parser.exit(2, f"{parser.prog}: argument {option}: {words}\n")
     except ValueError as error:
-        parser.error(f"argument {option}: {error}")
+        parser.exit(2, f"{parser.prog}: argument {option}: {error}\n")
 
 
 def _check_layout(parser: argparse.ArgumentParser) -> None:

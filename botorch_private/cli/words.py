@@ -19,9 +19,9 @@ def in_words(
     if isinstance(error, OSError) and error.strerror:
         option = None if error.filename is None else _option_of(options, os.fspath(error.filename))
         return os_error(error) if option is None else f"{option}: {os_error(error)}"
-    if isinstance(error, UnicodeError):  # its own words show bytes of the file
+    if isinstance(error, UnicodeDecodeError):  # its own words show bytes of the file
         return "a file must be a text in UTF-8, but one is not"
-    names = {**_options(options), **(arguments or {})}
+    names = {**option_names(options), **(arguments or {})}
     message = _VALUE.sub(
         lambda found: f"{names[found[1]]} " if found[1] in names else found[0], str(error)
     )
@@ -53,7 +53,7 @@ def shown_path(path: str | bytes | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
-def _options(options: argparse.Namespace) -> dict[str, str]:
+def option_names(options: argparse.Namespace) -> dict[str, str]:
     """Name in the namespace -> what people type."""
     return {
         action.dest: action.option_strings[-1]
@@ -64,7 +64,7 @@ def _options(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _paths(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
-    for name, option in _options(options).items():
+    for name, option in option_names(options).items():
         values = getattr(options, name, None)
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, Path):

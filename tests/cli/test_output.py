@@ -250,6 +250,9 @@ def test_refusals_of_init_name_the_option_that_was_typed(place, capsys, more, me
         (["--state", "no/such"], "--state must be in a folder that exists"),
         (["--release", "no/such"], "--release must be in a folder that exists"),
         (["--plot", "no/such.png"], "--plot must be in a folder that exists"),
+        (["--release", "clinic"], "--release: clinic is a folder, not a file"),
+        (["--beta-scale", "-1"], "--beta-scale must be a finite number > 0"),
+        (["--outcome-noise", "1"], "--outcome-noise must be a number in (0, 1)"),
     ],
 )
 def test_refusals_of_optimize_name_the_option_that_was_typed(place, capsys, more, message, monkeypatch):
@@ -272,3 +275,22 @@ def test_an_address_is_called_what_the_help_calls_it(place, capsys, url, message
     with pytest.raises(SystemExit):
         main(["optimize", url, "--rounds", "1"])
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["\udcff", "a\udce9b"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["curator", "token", "new", "clinic", "--role", "staff", "--name"],
+        ["curator", "init", "table.csv", "new", "--ranges", "ranges.toml", "--epsilon", "3", "--unit"],
+        ["optimize", "--rounds", "1"],
+    ],
+)
+def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_done(place, capsys, command, text):
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, text])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert "must be a text in UTF-8" in error
+    assert text not in error
+    assert not Path("new").exists()

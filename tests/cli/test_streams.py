@@ -205,6 +205,34 @@ def test_who_is_asked_must_be_able_to_read_what_for(place, monkeypatch):
     assert not Path("clinic").exists()
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_may_have_a_name_that_is_no_utf8(place, ending):
+    pandas = pytest.importorskip("pandas")
+    name = f"t\udcff.{ending}"
+    table = pandas.read_csv("table.csv")
+    Path("table.parquet").write_bytes(table.to_parquet())
+    Path(f"table.{ending}").rename(name)
+    Path("ranges.toml").rename("r\udcff.toml")
+    with streams(console()):
+        assert main(["ranges", "template", name]) == 0
+        assert main(["ranges", "check", "r\udcff.toml"]) == 0
+        init = [
+            "curator",
+            "init",
+            name,
+            "c\udcff",
+            "--ranges",
+            "r\udcff.toml",
+            "--epsilon",
+            "3",
+            "--yes",
+        ]
+        assert main([*init, "--ledger", "l\udcff"]) == 0
+        release = str(Folder(Path("c\udcff")).release)
+        more = ["--ranges", "r\udcff.toml", "--records", name, "--ledger", "l\udcff", "--trials", "100"]
+        assert main(["report", release, "--text", *more]) == 0
+
+
 def test_a_streams_own_way_with_errors_is_put_back():
     with streams(console()) as (out, _):
         main(["curator"])

@@ -45,7 +45,8 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search, with those that --state holds already",
+        help="measurements of the whole search: the random rows at its start, and those that --state "
+        "holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
     option("--token-file", **file, help="file with the token (see below)")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
@@ -118,6 +121,10 @@ def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
     for path in (state, release, plot):
         if path is not None:
             require_folder(path)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
             raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
@@ -139,6 +146,9 @@ def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Se
     """The settings of a new search, or those it was begun with, which may be given again."""
     if kept is None:
         settings = Settings(**{"seed": secrets.randbelow(2**32), **given})
+        validate.positive(beta_scale=settings.beta_scale)  # before anybody is asked for anything
+        if settings.outcome_noise is not None:
+            validate.probability(outcome_noise=settings.outcome_noise)
         if settings.seed > LARGEST_SEED:
             raise ValueError(f"--seed must be at most 2^63 - 1, got {settings.seed}")
         return settings

@@ -16,6 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.file_name import utf8_name
 from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY
 from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
@@ -209,7 +210,8 @@ def _read_parquet(path: Path, wanted: list[str]) -> Any:
 
     try:
         # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
-        return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
+        with utf8_name(path) as name:
+            return parquet.read_table(name, columns=wanted).to_pandas(ignore_metadata=True)
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 
@@ -225,7 +227,8 @@ def _parquet_names(path: Path) -> list[str]:
             "the table as .csv"
         ) from error
     try:
-        return parquet.read_schema(path).names
+        with utf8_name(path) as name:
+            return parquet.read_schema(name).names
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import ssl
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _LATER = (408, 425, 429, 502, 503, 504, *range(520, 525))
 _INTERNAL_TRIES = 10  # of a request that is not waiting: the last pause is half a minute
 _LONGEST_MESSAGE = 1000  # characters of a server's own words
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")  # for programs, not for people
 _log = logging.getLogger(__name__)
 
 
@@ -194,14 +196,14 @@ class Transport:
                 )
             if backoff.tries == 2:
                 _log.warning(
-                    "the curator at %s does not answer %s: trying until it does", self.url, problem
+                    "the curator at %s does not answer; trying until it does %s", self.url, problem
                 )
             time.sleep(pause)
 
     def _problem(self, error: Exception) -> str:
         """What happened to a request, and what to do about it."""
         what = remedy(error, https=self.url.startswith("https:"), own_file=self._own_file)
-        return f"({type(error).__name__}: {printable(str(error))}): {what}"
+        return f"({type(error).__name__}: {_NUMBER.sub('', printable(str(error)))}): {what}"
 
     def no_curator(self, found: str) -> RemoteError:
         """The error of an address that does not lead to a curator's server, and what was found there."""
