@@ -29,7 +29,8 @@ class RemoteError(RuntimeError):
     """A curator's server cannot be used, or refuses a request.
 
     Args:
-        code: A word for programs, such as "budget_spent", "no_token", "wrong_role" or "unreachable".
+        code: A word for programs, such as "budget_spent", "no_token", "wrong_role", "question_lost" or
+            "unreachable".
         message: A sentence for people.
     """
 
