@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from scipy.spatial import KDTree
 from scipy.stats import ortho_group
-from tqdm import tqdm
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.progress import tqdm
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.exchange.release import Release

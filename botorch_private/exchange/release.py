@@ -16,6 +16,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.file_name import utf8_name
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
@@ -126,7 +127,7 @@ class Release:
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
         try:
-            with safe_open(path, framework="pt") as file:
+            with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
                 FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from tqdm import tqdm
-
 from botorch_private._base import validate
+from botorch_private._base.progress import tqdm
 from botorch_private.exchange.observation import NoValueError, WithdrawnError
 from botorch_private.exchange.oracle import OpenCurator, Oracle
 from botorch_private.modeler.history import History

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from botorch_private._base import validate
+from botorch_private._base.progress import tqdm
 from botorch_private._base.whole_file import require_folder, write_whole
 from botorch_private.exchange.release import Release
 from botorch_private.report.audit_facts import FEWEST_TRIALS, AuditFacts, audit

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from botorch_private._base.progress import tqdm
 from botorch_private.audit import AuditResult, one_run_audit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import NoisyProjection

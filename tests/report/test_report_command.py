@@ -61,7 +61,10 @@ def refusal(arguments, capsys):
         (["r.safetensors", "--ledger", "none.json"], "argument --ledger: ledger must be the file of a"),
         (["r.safetensors", "--ledger", "ranges.toml"], "argument --ledger: path must be a ledger"),
         (["r.safetensors", "--output", "no/folder/x.html"], "--output: there is no folder no/folder"),
-        (["r.safetensors", "--output", "x.pdf"], "--output: the name must end in .html, got x.pdf"),
+        (
+            ["r.safetensors", "--output", "x.pdf"],
+            "--output: the name must end in .html or .htm, got x.pdf",
+        ),
         (["r.safetensors", "--output", "x.html", "--text"], "argument --output: --text prints"),
         (["r.safetensors", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
         (["r.safetensors", "--trials", "99"], "argument --trials: must be at least 100, got 99"),

@@ -8,10 +8,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.streams import tell
 
 if TYPE_CHECKING:
     from botorch_private.curator.features.range_fit import RangeFit
     from botorch_private.curator.mechanisms import OutcomeMechanism
+
+# Arguments of the library whose options have other names.
+_ARGUMENTS = {
+    "identifiers": "--id",
+    "outcome_name": "--outcome",
+    "outcome_unit": "--unit",
+    "plausible_low": "--plausible",
+    "plausible_high": "--plausible",
+    "max_queries": "--budget",
+}
+_OUTCOME_ARGUMENTS = {
+    "epsilon": "--outcome-epsilon",
+    "delta": "--outcome-delta",
+    "bound": "--outcome-range",
+}
+
+
+_EPILOG = """\
+A column of the table measures; staff measure, in the console; a function of the features measures:
+
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective column:cost
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --id patient --outcome 'length of stay' --unit days --plausible 0 120
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective laboratory:measure
+"""
 
 
 def add(verbs: Any) -> None:
@@ -24,20 +52,46 @@ def add(verbs: Any) -> None:
         "Release the declared features of a table, once: this spends privacy, so it shows the "
         "guarantee and asks first. The folder holds the release, the ledger, a database with the "
         "order of its rows and, where a function measures, the records; nobody but you can enter.",
+        epilog=_EPILOG,
     )
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
-    option("table", type=Path, help="the records, .csv or .parquet")
+    option("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
-    option("--ranges", type=Path, required=True, help="declared ranges of the features (ranges.toml)")
-    option("--epsilon", type=float, required=True, help="epsilon for one unit of distance, > 0")
-    option("--delta", type=float, default=0.0, help="delta in [0, 1) (default: 0, pure)")
-    option("--projection-dim", type=int, help="width of a released row (default: no projection)")
+    option(
+        "--ranges",
+        type=Path,
+        required=True,
+        metavar="TOML",
+        help="declared ranges of the features, from 'ranges template'",
+    )
+    option(
+        "--epsilon",
+        type=float,
+        required=True,
+        metavar="E",
+        help="epsilon for one unit of distance, > 0; 'ranges check' shows what a unit is",
+    )
+    option(
+        "--delta",
+        type=float,
+        default=0.0,
+        metavar="D",
+        help="delta in [0, 1), far below 1 / records; above 0, Gaussian noise is used where it is "
+        "smaller (default: 0)",
+    )
+    option(
+        "--projection-dim",
+        type=int,
+        metavar="R",
+        help="width of a released row (default: no projection)",
+    )
     option("--budget", type=int, metavar="T", help="most records that are measured (default: no limit)")
-    option("--id", metavar="COLUMN", help="column with what staff call a record")
+    option("--id", metavar="COLUMN", help="column with what staff call a record (default: its number)")
     option(
         "--objective",
         default="person",
+        metavar="WHO",
         help="who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
         "the table), or 'module:function' (a function of a record's d raw features)",
     )
@@ -45,13 +99,26 @@ def add(verbs: Any) -> None:
         "--time-limit",
         type=float,
         default=3600.0,
+        metavar="SECONDS",
         help="seconds for one call of the function (default: 3600)",
     )
-    option("--outcome", default="outcome", help="what is measured, for people")
-    option("--unit", default="", help="its unit, for people")
+    option(
+        "--outcome",
+        default="outcome",
+        metavar="NAME",
+        help="what is measured, as staff and modelers read it (default: outcome)",
+    )
+    option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
     option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
-    option("--outcome-epsilon", type=float, help="epsilon of noise on the answers (default: no noise)")
-    option("--outcome-delta", type=float, default=0.0, help="its delta in [0, 1)")
+    option(
+        "--outcome-epsilon",
+        type=float,
+        metavar="E",
+        help="epsilon of noise on the answers, > 0; needs --outcome-range (default: no noise)",
+    )
+    option(
+        "--outcome-delta", type=float, default=0.0, metavar="D", help="its delta in [0, 1) (default: 0)"
+    )
     option(
         "--outcome-range", **bounds, help="public range that outcomes are clipped to before the noise"
     )
@@ -89,17 +156,18 @@ def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.initialize import initialize
 
     def agree(words: str, fit: RangeFit) -> bool:
-        print(f"{words}\n")
+        _show(options, words)
         return _agreed(options, fit)
 
-    with refusals(options, BudgetError):
+    outcome_mechanism = _outcome_mechanism(options)
+    with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
             options.folder,
             ranges=options.ranges,
             mechanism=NoisyProjection(options.epsilon, options.delta, options.projection_dim),
             agree=agree,
-            outcome_mechanism=_outcome_mechanism(options),
+            outcome_mechanism=outcome_mechanism,
             shared_outcomes=options.shared_outcomes,
             budget=options.budget,
             identifiers=options.id,
@@ -112,9 +180,9 @@ def _init(options: argparse.Namespace) -> int:
             plausible=None if options.plausible is None else tuple(options.plausible),
         )
     if folder is None:
-        print("Nothing was released.")
+        tell("Nothing was released.")
         return 1
-    print(
+    tell(
         f"Made {options.folder}. Next:\n"
         f"  botorch-private curator token new {options.folder} --role modeler --name NAME\n"
         f"  botorch-private curator token new {options.folder} --role staff --name NAME\n"
@@ -123,15 +191,21 @@ def _init(options: argparse.Namespace) -> int:
     return 0
 
 
+def _show(options: argparse.Namespace, words: str) -> None:
+    if options.yes:
+        tell(f"{words}\n")
+    else:
+        print(f"{words}\n", flush=True)  # who cannot read it has not agreed
+
+
 def _agreed(options: argparse.Namespace, fit: RangeFit) -> bool:
     """Show what clipping would do to the records, and ask; harder where it would spoil them.
 
     What is shown depends on the records. It goes to the curator's terminal, and nowhere else.
     """
-    print(f"{fit.table()}\n")
     clipping, leak = fit.clipping_words(), fit.leak_words()
-    for words in filter(None, (clipping, leak)):
-        print(f"Warning: {words}.\n")
+    warnings = [f"Warning: {words}." for words in (clipping, leak) if words]
+    _show(options, "\n\n".join([fit.table(), *warnings]))
     if options.yes:
         if fit.spoiled and not options.accept_clipped:
             names = ", ".join(each.name for each in fit.spoiled)
@@ -165,10 +239,11 @@ def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
     from botorch_private.curator.mechanisms import OutcomeMechanism
 
     epsilon, bound = options.outcome_epsilon, options.outcome_range
-    if (epsilon is None) != (bound is None):
-        raise ValueError("--outcome-epsilon and --outcome-range must be given together")
-    if epsilon is None:
-        if options.outcome_delta:
-            raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
-        return None
-    return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))
+    with refusals(options, arguments=_OUTCOME_ARGUMENTS):
+        if (epsilon is None) != (bound is None):
+            raise ValueError("--outcome-epsilon and --outcome-range must be given together")
+        if epsilon is None:
+            if options.outcome_delta:
+                raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
+            return None
+        return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import refusals
 from botorch_private.cli.curator.folder import add_folder_command
+from botorch_private.cli.streams import warn
 
 
 def add(verbs: Any) -> None:
@@ -51,5 +51,5 @@ def _serve(options: argparse.Namespace) -> int:
                 rate=DEFAULT_RATE if options.rate is None else options.rate,
             )
     except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
+        warn("Stopped.")
     return 0

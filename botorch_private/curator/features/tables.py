@@ -17,6 +17,7 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.file_name import utf8_name
 from botorch_private._base.frames import MISSING_REMEDY
 from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
@@ -229,7 +230,8 @@ def _read_parquet(path: Path, wanted: list[str]) -> Any:
 
     try:
         # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
-        return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
+        with utf8_name(path) as name:
+            return parquet.read_table(name, columns=wanted).to_pandas(ignore_metadata=True)
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 
@@ -245,7 +247,8 @@ def _parquet_names(path: Path) -> list[str]:
             "the table as .csv"
         ) from error
     try:
-        return parquet.read_schema(path).names
+        with utf8_name(path) as name:
+            return parquet.read_schema(name).names
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 
@@ -260,7 +263,7 @@ def _parquet_header(path: Path) -> list[str]:
         for name in names:
             if names.count(name) > 1:
                 continue
-            column = parquet.read_table(path, columns=[name]).column(0)
+            column = parquet.read_table(utf8_name(path), columns=[name]).column(0)
             texts = str(column.type).startswith(("string", "large_string", "dictionary"))
             if texts and (column.to_pandas().astype(str) == name).any():
                 raise ValueError(

@@ -64,7 +64,7 @@ class Program:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,
-                    text=True,
+                    encoding="utf-8",
                     start_new_session=True,
                 )
         except OSError as error:

@@ -98,10 +98,11 @@ def test_a_half_filled_template_is_refused_with_the_feature_that_is_left(place, 
 
 def test_nothing_is_overwritten_and_wrong_inputs_are_refused(place, capsys):
     (place / "ranges.toml").write_text("mine")
-    err = fails(["template", "table.csv", "--output", "ranges.toml"], capsys)
+    err = fails(["template", "table.csv", "--output", "ranges.toml"], capsys, code=2)
     assert "there is something at ranges.toml already" in err
     assert (place / "ranges.toml").read_text() == "mine"
-    assert "there is no no" in fails(["template", "table.csv", "--output", "no/x.toml"], capsys)
+    err = fails(["template", "table.csv", "--output", "no/x.toml"], capsys, code=2)
+    assert "there is no folder no" in err
     assert "there is no file none.csv" in fails(["template", "none.csv"], capsys)
     assert "must be TOML" in fails(["check", "ranges.toml"], capsys)
     assert "there is no file" in fails(["check", "none.toml"], capsys)
