@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -18,6 +17,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -157,7 +157,5 @@ class Release:
 
 
 def _digest(candidates: Tensor, settings: str) -> str:
-    digest = hashlib.sha256(f"{FORMAT.version} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
-    digest.update(settings.encode())
-    digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
+    return release_digest(FORMAT.version, str(candidates.dtype), candidates.shape, settings, rows)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from botorch_private._base.whole_file import write_whole
 from botorch_private.cli.common import refusals
-from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
 
 if TYPE_CHECKING:
-    from botorch_private.curator.service.store import Store
+    from botorch_private.curator.service.reading import Reading
 
 _COLUMNS = ("state", "outcome", "answer", "revision", "asked", "settled")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -31,7 +31,7 @@ def add(verbs: Any) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    with opened(options) as store:
+    with opened_to_read(options) as store:
         text = export_csv(store)
     if options.output is None:
         sys.stdout.write(text)
@@ -42,7 +42,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def export_csv(store: Store) -> str:
+def export_csv(store: Reading) -> str:
     """Every query with its record's identifier, its outcome, and what the modeler was told.
 
     Texts that a spreadsheet would take for a formula are preceded by an apostrophe.

@@ -33,6 +33,7 @@ def _new(options: argparse.Namespace) -> int:
     with refusals(options):
         expires = None if options.expires is None else expiry(options.expires)
     with opened(options) as store:
+        _warn_of_clock(store.clock.ahead())
         print(store.tokens.make(options.role, options.name or options.role, expires).result())
     print("It is shown once. Send it over a channel that you trust.", file=sys.stderr)
     return 0
@@ -43,7 +44,9 @@ def _list(options: argparse.Namespace) -> int:
         now = store.clock()
         for token in store.tokens.all():
             state = "valid"
-            if token.revoked:
+            if token.has_expired:
+                state = f"expired {token.expires[:10]}"
+            elif token.revoked:
                 state = f"revoked {token.revoked[:10]}"
             elif token.expires:
                 state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
@@ -56,6 +59,17 @@ def _revoke(options: argparse.Namespace) -> int:
         store.tokens.revoke(options.number).result()
     print(f"Token {options.number} is worthless from now on.")
     return 0
+
+
+def _warn_of_clock(ahead: timedelta) -> None:
+    from botorch_private.curator.service.clock import NOTICED, in_words
+
+    if ahead >= NOTICED:
+        print(
+            f"The latest time in the folder is {in_words(ahead)} ahead of this machine's clock, and a token "
+            f"that ends before it is worthless: see 'botorch-private curator clock'.",
+            file=sys.stderr,
+        )
 
 
 def expiry(text: str, now: datetime | None = None) -> str:
@@ -71,7 +85,7 @@ def expiry(text: str, now: datetime | None = None) -> str:
             end = now + timedelta(days=int(days[1]))
         else:
             end = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(
             f"argument --expires: must be a date such as 2027-03-31, or days such as 90d, got {text!r}"
         ) from None
