@@ -76,7 +76,7 @@ def _refusal(
     page = getattr(request.app.state, "refusal_page", None)
     path = request.scope["path"]  # not `request.url`: no URL can be made of every Host header
     if page is not None and f"{path}/".startswith("/console/"):
-        return page(request, status, message, headers)
+        return page(request, status, code, message, headers)
     return error_response(status, code, message, headers=dict(headers or {}) or None)
 
 
