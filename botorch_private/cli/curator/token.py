@@ -78,7 +78,9 @@ def expiry(text: str, now: datetime | None = None) -> str:
     Raises:
         ValueError: If it is neither, or over already.
     """
-    now = datetime.now(UTC) if now is None else now
+    from botorch_private.curator.service.clock import system_time
+
+    now = system_time() if now is None else now
     days = re.fullmatch(r"(\d{1,5})d", text)
     try:
         if days:

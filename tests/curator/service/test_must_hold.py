@@ -323,9 +323,10 @@ def test_a_clock_that_was_ahead_is_said_and_mended_and_revives_nothing(tmp_path)
     short, revoked = run(*new, "90d").stdout.strip(), run(*new, "9999d").stdout.strip()
     assert run("token", "revoke", folder, "4").returncode == 0
     serve = [sys.executable, "-W", "ignore", "-c", CLOCK, str(offset), "curator", "serve", folder]
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [*serve, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    )
+    try:
         url = process.stdout.readline().strip()
         assert [status_of(short), status_of(revoked)] == [200, 401]
         offset.write_text("1095")
@@ -340,6 +341,9 @@ def test_a_clock_that_was_ahead_is_said_and_mended_and_revives_nothing(tmp_path)
         (line,) = process.stderr.read().splitlines()
         assert LINE.match(line)
         assert re.search(r"is 1,09\d days ahead of this machine's clock", line)
+    finally:
+        process.kill()
+        process.communicate()
     refused = run(*new, "90d")
     assert (refused.returncode, refused.stdout) == (1, "")  # never one that is dead at once
     assert "days ahead of this machine's clock" in refused.stderr
