@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -59,6 +60,7 @@ CREATE TABLE event (                    -- what happened, never changed
     detail TEXT
 );
 """
+_TABLES = re.findall(r"^CREATE TABLE (\w+)", SCHEMA, re.MULTILINE)
 
 # Folders of version 1 that were made before these were thought of get them when they are opened. Code of
 # that version reads such a folder as before.
@@ -132,6 +134,7 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     try:
         found = connection.execute("SELECT name, value FROM fact").fetchall()
         values: dict[str, Any] = {str(row["name"]): json.loads(row["value"]) for row in found}
+        there = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master")}
     except sqlite3.Error as error:
         raise ValueError(f"{_FOREIGN}: {error}") from error
     except (TypeError, ValueError):
@@ -143,6 +146,8 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
             f"its version is {shown} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
             f"botorch-private"
         )
+    if not there.issuperset(_TABLES):
+        raise ValueError(_FOREIGN)
     try:
         for name in ("plausible", "outcome_range"):
             if values[name] is not None:
