@@ -56,7 +56,8 @@ def _clock(options: argparse.Namespace) -> int:
         print(f"Tokens that had ended and stay dead: {_listed(mended.dead)}. Make new ones.")
     if mended.shortened:
         print(
-            f"Tokens that were made meanwhile, whose time is counted from now: {_listed(mended.shortened)}"
+            "Tokens that were made meanwhile, whose time is counted from now: "
+            f"{_listed(mended.shortened)}"
         )
     return 0
 

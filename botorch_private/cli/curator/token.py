@@ -45,7 +45,7 @@ def _list(options: argparse.Namespace) -> int:
         for token in store.tokens.all():
             state = "valid"
             if token.has_expired:
-                state = f"expired {token.expires[:10]}"
+                state = f"expired {(token.expires or '')[:10]}"
             elif token.revoked:
                 state = f"revoked {token.revoked[:10]}"
             elif token.expires:
@@ -66,8 +66,8 @@ def _warn_of_clock(ahead: timedelta) -> None:
 
     if ahead >= NOTICED:
         print(
-            f"The latest time in the folder is {in_words(ahead)} ahead of this machine's clock, and a token "
-            f"that ends before it is worthless: see 'botorch-private curator clock'.",
+            f"The latest time in the folder is {in_words(ahead)} ahead of this machine's clock, and a "
+            f"token that ends before it is worthless: see 'botorch-private curator clock'.",
             file=sys.stderr,
         )
 

@@ -31,8 +31,8 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
         rate: Requests a second that one token may make.
 
     Raises:
-        ValueError: If ``rate`` is not a finite number > 0, the database is damaged, or the release file is
-            not the one that the folder was made with.
+        ValueError: If ``rate`` is not a finite number > 0, the database is damaged, or the release file
+            is not the one that the folder was made with.
         OSError: If that cannot be read.
     """
     if not (math.isfinite(rate) and rate > 0):

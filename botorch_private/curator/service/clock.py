@@ -30,9 +30,7 @@ class Clock:
         now: What the time is; None: the machine's clock.
     """
 
-    def __init__(
-        self, latest: str | None = None, now: Callable[[], datetime] | None = None
-    ) -> None:
+    def __init__(self, latest: str | None = None, now: Callable[[], datetime] | None = None) -> None:
         self._latest = latest or ""
         self._now = now
         self._lock = threading.Lock()

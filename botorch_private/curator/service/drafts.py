@@ -46,8 +46,8 @@ class KeptDraft(NamedTuple):
 class Drafts:
     """The drafts of a curator's database. They are the curator's data, as values are.
 
-    A draft belongs to the token of whoever typed it. Where that token has ended, nobody would ever see it
-    again, so it belongs to all staff then.
+    A draft belongs to the token of whoever typed it. Where that token has ended, nobody would ever see
+    it again, so it belongs to all staff then.
 
     Args:
         read: Runs a query for reading.

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from botorch_private.curator.service.limits import TOO_LARGE
 from botorch_private.curator.service.in_place import InPlace
+from botorch_private.curator.service.limits import TOO_LARGE
 from botorch_private.curator.service.log import place_of
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 

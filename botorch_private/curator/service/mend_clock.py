@@ -62,7 +62,8 @@ def mend_clock(store: Store) -> Mended:
         dead = _numbers(connection, f"SELECT id FROM token WHERE {ended}", was)
         connection.execute(f"UPDATE token SET revoked = ? WHERE {ended}", (now, was))
         shortened = connection.execute(
-            "SELECT id, made, expires FROM token WHERE revoked IS NULL AND expires IS NOT NULL AND made > ?",
+            "SELECT id, made, expires FROM token "
+            "WHERE revoked IS NULL AND expires IS NOT NULL AND made > ?",
             (now,),
         ).fetchall()
         for token in shortened:

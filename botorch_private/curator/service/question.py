@@ -79,7 +79,7 @@ class StorageError(ServiceError):
 
 
 class LostError(StorageError):
-    """The files of the folder were removed, replaced or changed under the server: it must start again."""
+    """The files of the folder were removed, replaced or changed under the server: it must restart."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -61,8 +61,8 @@ def serve(
             believed; from anybody else they are a stranger's words.
 
     Raises:
-        ValueError: If the folder, its database or release, the address, the certificate or an argument is
-            unusable; nothing is served then.
+        ValueError: If the folder, its database or release, the address, the certificate or an argument
+            is unusable; nothing is served then.
         OSError: If the address is taken.
     """
     if not 0 <= port <= LARGEST_PORT:
@@ -160,8 +160,8 @@ def _check_certificate(certificate: Path, key: Path) -> None:
         context.load_cert_chain(certificate, key, no_password)
     except ssl.SSLError as error:
         raise ValueError(
-            f"--tls-cert and --tls-key must be a certificate chain and its own private key, both PEM, but "
-            f"OpenSSL says {error.reason or 'that they cannot be read'}"
+            f"--tls-cert and --tls-key must be a certificate chain and its own private key, both PEM, "
+            f"but OpenSSL says {error.reason or 'that they cannot be read'}"
         ) from error
 
 

@@ -3,7 +3,6 @@
 The table in docs/guide/two_machines.md says the same.
 """
 
-import json
 import os
 import re
 import resource
@@ -37,9 +36,11 @@ class Clinic:
             self.ask(row)
             self.measure(row + 1, row + 0.5)
         self.backup = place / "backup.db"
-        with closing(sqlite3.connect(self.folder.database)) as source:
-            with closing(sqlite3.connect(self.backup)) as target:
-                source.backup(target)
+        with (
+            closing(sqlite3.connect(self.folder.database)) as source,
+            closing(sqlite3.connect(self.backup)) as target,
+        ):
+            source.backup(target)
         for row in range(5, 20):
             self.ask(row)
             self.measure(row + 1, row + 0.5)

@@ -1,4 +1,4 @@
-"""The door of `curator serve` and its siblings: options, damaged folders, proxies, the log, ended tokens."""
+"""The door of `curator serve` and its siblings: options, damaged folders, proxies, log, tokens."""
 
 import io
 import logging
@@ -240,7 +240,9 @@ def test_status_and_export_read_a_folder_that_cannot_be_written(folder, capsys, 
     assert {path.name: path.read_bytes() for path in folder.path.iterdir()} == before
 
 
-def test_what_is_in_a_log_that_cannot_be_read_there_is_not_left_out(folder, tmp_path, capsys, monkeypatch):
+def test_what_is_in_a_log_that_cannot_be_read_there_is_not_left_out(
+    folder, tmp_path, capsys, monkeypatch
+):
     copy = tmp_path / "copy"
     with closing(folder.open()) as store:
         store.ask("key-00000009", 9, 1).result()

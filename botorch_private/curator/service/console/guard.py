@@ -13,7 +13,13 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from botorch_private.curator.service.console.pages import LOST, ConsoleError, go_to, message_page, sentence
+from botorch_private.curator.service.console.pages import (
+    LOST,
+    ConsoleError,
+    go_to,
+    message_page,
+    sentence,
+)
 from botorch_private.curator.service.console.sessions import Session, Sessions
 from botorch_private.curator.service.errors import STATUS, public_message
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError

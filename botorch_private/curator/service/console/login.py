@@ -21,8 +21,8 @@ from botorch_private.curator.service.question import ServiceError
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _ENDED = (
-    "You are not logged in any more. What was not stored before is not stored; a value that waited for you "
-    "to confirm it is still in the queue."
+    "You are not logged in any more. What was not stored before is not stored; a value that waited for "
+    "you to confirm it is still in the queue."
 )
 _PROBLEMS = {
     "no_token": (

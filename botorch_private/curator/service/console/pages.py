@@ -118,8 +118,8 @@ _TITLES = {
 
 
 LOST = (
-    "Tell whoever keeps it. If you have just typed a value, it is not stored: go back in your browser and "
-    "write it down."
+    "Tell whoever keeps it. If you have just typed a value, it is not stored: go back in your browser "
+    "and write it down."
 )
 
 
