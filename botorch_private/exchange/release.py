@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -20,6 +19,7 @@ from botorch_private._base.file_name import utf8_name
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -161,7 +161,5 @@ class Release:
 
 
 def _digest(candidates: Tensor, settings: str) -> str:
-    digest = hashlib.sha256(f"{FORMAT.version} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
-    digest.update(settings.encode())
-    digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
+    return release_digest(FORMAT.version, str(candidates.dtype), candidates.shape, settings, rows)

@@ -7,12 +7,12 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell
 
 if TYPE_CHECKING:
-    from botorch_private.curator.service.store import Store
+    from botorch_private.curator.service.reading import Reading
 
 _COLUMNS = ("state", "outcome", "answer", "revision", "asked", "settled")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -29,7 +29,7 @@ def add(verbs: Any) -> None:
 def _export(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options, options.output)
-    with opened(options) as store:
+    with opened_to_read(options) as store:
         text = export_csv(store)
     if options.output is None:
         put(text)
@@ -39,7 +39,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def export_csv(store: Store) -> str:
+def export_csv(store: Reading) -> str:
     """Every query with its record's identifier, its outcome, and what the modeler was told.
 
     Texts that a spreadsheet would take for a formula are preceded by an apostrophe.

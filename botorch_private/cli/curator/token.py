@@ -49,6 +49,7 @@ def _new(options: argparse.Namespace) -> int:
     if options.output is not None:
         check_output(options, options.output)
     with opened(options) as store:
+        _warn_of_clock(store.clock.ahead())
         token = store.tokens.make(options.role, options.name or options.role, expires).result()
         try:
             if options.output is None:
@@ -74,7 +75,9 @@ def _list(options: argparse.Namespace) -> int:
         now = store.clock()
         for token in store.tokens.all():
             state = "valid"
-            if token.revoked:
+            if token.has_expired:
+                state = f"expired {(token.expires or '')[:10]}"
+            elif token.revoked:
                 state = f"revoked {token.revoked[:10]}"
             elif token.expires:
                 state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
@@ -89,20 +92,33 @@ def _revoke(options: argparse.Namespace) -> int:
     return 0
 
 
+def _warn_of_clock(ahead: timedelta) -> None:
+    from botorch_private.curator.service.clock import NOTICED, in_words
+
+    if ahead >= NOTICED:
+        print(
+            f"The latest time in the folder is {in_words(ahead)} ahead of this machine's clock, and a "
+            f"token that ends before it is worthless: see 'botorch-private curator clock'.",
+            file=sys.stderr,
+        )
+
+
 def expiry(text: str, now: datetime | None = None) -> str:
     """Turn ``2027-03-31`` (its end, UTC) or ``90d`` into a time, UTC, ISO 8601.
 
     Raises:
         ValueError: If it is neither, or over already.
     """
-    now = datetime.now(UTC) if now is None else now
+    from botorch_private.curator.service.clock import system_time
+
+    now = system_time() if now is None else now
     days = re.fullmatch(r"(\d{1,5})d", text)
     try:
         if days:
             end = now + timedelta(days=int(days[1]))
         else:
             end = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(
             f"argument --expires: must be a date such as 2027-03-31, or days such as 90d, got {text!r}"
         ) from None

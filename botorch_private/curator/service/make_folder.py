@@ -19,7 +19,7 @@ from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
-from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
+from botorch_private.curator.service.schema import ADDED, SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
 
 _SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
@@ -231,9 +231,9 @@ def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Seq
     outcomes: Sequence[float | None] = [None] * facts.n
     if curator.outcomes is not None:
         outcomes = curator.outcomes[curator.permutation].tolist()
-    connection = connect(path)
+    connection = connect(path, create=True)
     try:
-        connection.executescript(SCHEMA)
+        connection.executescript(SCHEMA + ADDED)
         connection.execute("BEGIN IMMEDIATE")
         write_facts(connection, facts)
         connection.executemany(
