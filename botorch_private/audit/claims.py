@@ -20,9 +20,7 @@ _LARGEST = 1e6  # epsilon that is looked for
 _NODES, _LOG_TAIL = 8001, 80.0
 
 
-def guarantee_audit(
-    guarantee: PrivacyGuarantee, distances: Sequence[float] | None = None
-) -> Findings:
+def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | None = None) -> Findings:
     """Hold `guarantee.at` against the stated law of noise, at several distances.
 
     What the noise costs at least is computed here once more, with SciPy alone and in another way than
@@ -74,7 +72,9 @@ def guarantee_audit(
                 f"{claimed:.6g}",
             )
         )
-    sees = (f"an epsilon below the least that is true at {', '.join(f'{d:g}' for d in distances)} units",)
+    sees = (
+        f"an epsilon below the least that is true at {', '.join(f'{d:g}' for d in distances)} units",
+    )
     return Findings(tuple(checks), sees, tuple(unseen))
 
 

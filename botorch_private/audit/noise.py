@@ -33,9 +33,7 @@ _FORKED_ROWS = 64
 _OFF_GRID = 0.01  # of a step: what float64 may add
 
 
-def noise_audit(
-    mechanism: Mechanism, records: Any, *, level: float = LEVEL, seed: int = 0
-) -> Findings:
+def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, seed: int = 0) -> Findings:
     """Test whether a mechanism's noise has the law that its guarantee states, and is new each time.
 
     The likelihood ratio of `empirical_epsilon` is the wrong tool for a wrong scale: in many dimensions
@@ -151,11 +149,13 @@ def _independence(
     for each in (known[0].noise, fresh[0]):
         yield from row_checks(each, rng)
     yield from pair_checks(
-        known[0].noise, known[1].noise, rng, directions=True, who="two releases with seeds of their own"
+        *(each.noise for each in known), law, rng, directions=True, who="two releases by different seeds"
     )
     # Each rotation puts the same noise in other directions; in a subspace noise has no rotation.
     rotated = known[0].frame is not None and len(known[0].frame) == law.dim
-    yield from pair_checks(*fresh[:2], rng, directions=not rotated, who="two releases by the system's entropy")
+    yield from pair_checks(
+        *fresh[:2], law, rng, directions=not rotated, who="two releases by the system's entropy"
+    )
 
 
 def _record_checks(

@@ -73,11 +73,9 @@ def answers_audit(
         return _Asked(curator, mechanism, outcomes, generator)
 
     asked = [made(outside) for _ in range(2)]
-    noises = [
-        ((each.answers() - ends).numpy() / (high - low))[:, None] for each in asked
-    ]
+    noises = [((each.answers() - ends).numpy() / (high - low))[:, None] for each in asked]
     checks = [*row_checks(noises[0], rng)]
-    checks += pair_checks(*noises, rng, directions=True, who="the answers of two curators")
+    checks += pair_checks(*noises, law, rng, directions=True, who="the answers of two curators")
     noise = np.concatenate(noises)
     checks += length_checks(np.abs(noise[:, 0]), law, rng)
     checks += direction_checks(noise, law, rng)
@@ -143,9 +141,12 @@ def _exact_checks(
 ) -> Iterator[Check]:
     some = slice(0, _ASKED_AGAIN)
     one, other = (
-        made(outcomes[some], torch.Generator().manual_seed(seed)).answers() for outcomes in (outside, ends)
+        made(outcomes[some], torch.Generator().manual_seed(seed)).answers()
+        for outcomes in (outside, ends)
     )
-    yield Check.exact("outcomes outside their range are answered as the end of it", torch.equal(one, other))
+    yield Check.exact(
+        "outcomes outside their range are answered as the end of it", torch.equal(one, other)
+    )
     again = repeats_audit(asked.answer, range(_ASKED_AGAIN), times=_TIMES)
     yield Check.exact(
         "a record that is asked for again gets the same answer",
@@ -154,7 +155,9 @@ def _exact_checks(
         "none",
     )
     stated = mechanism.guarantee().outcome_range
-    yield Check.exact("the stated range is the one that outcomes are clipped to", stated == mechanism.bound)
+    yield Check.exact(
+        "the stated range is the one that outcomes are clipped to", stated == mechanism.bound
+    )
     if mechanism.law.scale >= mechanism.law.grid:
         found = in_two_copies(lambda: mechanism.draw_grid_noise(_FORKED).tobytes())
         if found is not None:

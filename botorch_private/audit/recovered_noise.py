@@ -73,9 +73,7 @@ def recovered_noise(mechanism: Any, table: np.ndarray, law: NoiseLaw, seed: int)
             noise = rows - _rounded(table @ frame, law.grid)
     noise, still = (each.reshape(-1, law.dim) for each in (noise, still))
     off_grid = max(float(np.abs(each - _rounded(each, law.grid)).max()) for each in (noise, still))
-    return Recovered(
-        _rounded(noise, law.grid), _rounded(still, law.grid), frame, off_grid / law.grid
-    )
+    return Recovered(_rounded(noise, law.grid), _rounded(still, law.grid), frame, off_grid / law.grid)
 
 
 def _rounded(rows: np.ndarray, grid: float) -> np.ndarray:
