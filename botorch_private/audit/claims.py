@@ -23,8 +23,8 @@ _NODES, _LOG_TAIL = 8001, 80.0
 def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | None = None) -> Findings:
     """Hold `guarantee.at` against the stated law of noise, at several distances.
 
-    What the noise costs at least is computed here once more, with SciPy alone and in another way than
-    guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``; Gaussian
+    What the noise costs at least is computed here once more, with SciPy alone and in another way
+    than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``; Gaussian
     noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a random
     subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``. A claim
     below it is false, such as one that grows in proportion to the distance where the noise is

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.audit.findings import Check, Findings
-from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import Mechanism
+
+if TYPE_CHECKING:
+    from botorch_private.curator.curator import Curator
 
 _FAR = 1e6  # widths of the range
 _MOST_FEATURES = 100  # that are tried one by one
@@ -25,7 +27,7 @@ def clipping_audit(
     scaling: PublicScaling,
     mechanism: Mechanism,
     *,
-    curator: Callable[..., Curator] = Curator,
+    curator: Callable[..., Curator] | None = None,
     seed: int = 0,
 ) -> Findings:
     """Test what happens to records before the noise: clipping, the unit, and the order.
@@ -48,7 +50,7 @@ def clipping_audit(
     Args:
         scaling: The declared ranges.
         mechanism: How rows are released.
-        curator: `Curator`, or what takes its arguments and has its `release` and `permutation`.
+        curator: None: `Curator`. Or what takes its arguments and has its `release` and `permutation`.
         seed: Of the made-up records and of the seeded releases.
 
     Returns:
@@ -59,6 +61,11 @@ def clipping_audit(
         ()
     """
     validate.count(minimum=0, seed=seed)
+    if curator is None:
+        # Late: who only reads releases need not have what a curator keeps.
+        from botorch_private.curator import curator as home
+
+        curator = home.Curator
     generator = torch.Generator().manual_seed(seed)
     outside = _outside(scaling, generator)
     ends = torch.minimum(torch.maximum(outside, scaling.lower), scaling.upper)

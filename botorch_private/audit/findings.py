@@ -39,7 +39,7 @@ class Findings:
 
     Attributes:
         checks: All that was looked at.
-        sees: What the audit would have seen, in sentences: where it is silent, such faults are not there.
+        sees: What the audit would have seen, in sentences; it found no such fault if it is silent.
         unseen: What it could not look at here, in sentences.
         level: Chance, at most, that an honest claim is refuted.
     """

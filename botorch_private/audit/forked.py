@@ -1,4 +1,4 @@
-"""What copies of this process do: a generator that lives in memory gives all of them the same numbers."""
+"""Copies of this process: a generator that lives in memory gives all of them the same numbers."""
 
 from __future__ import annotations
 

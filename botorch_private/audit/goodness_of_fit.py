@@ -126,7 +126,7 @@ def direction_checks(noise: np.ndarray, law: NoiseLaw, rng: np.random.Generator)
     yield Check(
         "each coordinate of the noise is as wide as claimed",
         min(1.0, k * _two_sided(z[worst])),
-        f"{sizes[:, worst].mean() / honest_sizes.mean():.4g} times the claimed width in coordinate {worst}",
+        f"{sizes[:, worst].mean() / honest_sizes.mean():.4g} times as wide in coordinate {worst}",
         f"1 ± {spread / honest_sizes.mean():.1g}",
     )
     if k > 1:

@@ -83,7 +83,7 @@ def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, see
     if law is None:
         raise ValueError("mechanism must state a law of noise in its guarantee, and this one adds none")
     rng = np.random.default_rng(seed)
-    table = _long_table(scaled, law)
+    table = _long_table(scaled, law, d + 2 if mechanism.isotropic else 2)
     seeds = [int(each) for each in rng.integers(2**62, size=_RELEASES)]
     known = [recovered_noise(mechanism, table, law, each) for each in seeds]
     releases = _RELEASES if law.dim * len(table) >= _NUMBERS_OF_NOISE else 3 * _RELEASES
@@ -111,17 +111,17 @@ def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, see
         checks += _map_checks(mechanism, d, law, rng)
     visible = visible_error(law, len(drawn), level / len(checks))
     sees = (
-        f"noise {100 * visible:.2g} % too narrow or too wide, with 99.9 % probability ({len(drawn)} rows "
-        f"of noise in {law.dim} dimensions)",
+        f"noise {100 * visible:.2g} % too narrow or too wide, with 99.9 % probability ({len(drawn)} "
+        f"rows of noise in {law.dim} dimensions)",
         f"a block of rows, or a release, that uses noise again (tables of {len(table)} rows)",
     )
     return Findings(tuple(checks), sees, tuple(unseen), level)
 
 
-def _long_table(scaled: np.ndarray, law: NoiseLaw) -> np.ndarray:
-    """The records, repeated until a table is long enough to show blocks and small errors."""
+def _long_table(scaled: np.ndarray, law: NoiseLaw, fewest: int) -> np.ndarray:
+    """The records, repeated until a table is long enough to show blocks, small errors and the map."""
     n, d = scaled.shape
-    wanted = max(math.ceil(_ENTRIES / d), min(_NUMBERS_OF_NOISE // law.dim, _MOST_ENTRIES // d), d + 2)
+    wanted = max(math.ceil(_ENTRIES / d), min(_NUMBERS_OF_NOISE // law.dim, _MOST_ENTRIES // d), fewest)
     rows = max(wanted, min(n, _MOST_ENTRIES // d))
     return np.resize(scaled, (rows, d))
 
