@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 from scipy.stats import beta, norm
 
 from botorch_private._base import validate
@@ -24,10 +24,10 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
     """Hold `guarantee.at` against the stated law of noise, at several distances.
 
     What the noise costs at least is computed here once more, with SciPy alone and in another way
-    than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``; Gaussian
-    noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a random
-    subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``. A claim
-    below it is false, such as one that grows in proportion to the distance where the noise is
+    than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``;
+    Gaussian noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a
+    random subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``.
+    A claim below it is false, such as one that grows in proportion to the distance where the noise is
     Gaussian, one for half the distance, or one that forgets how much a subspace stretches.
 
     It takes the stated law for granted: `noise_audit` tests whether the noise has it.
@@ -147,7 +147,7 @@ def _least_gaussian(stretches: np.ndarray, weights: np.ndarray, mu: float, delta
         high *= 2
         if high > _LARGEST:
             return math.inf
-    return float(brentq(excess, 0.0, high, xtol=1e-13, rtol=1e-13))
+    return float(root_scalar(excess, bracket=(0.0, high), method="brentq", xtol=1e-13).root)
 
 
 @lru_cache(maxsize=64)

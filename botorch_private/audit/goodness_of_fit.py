@@ -111,7 +111,9 @@ def direction_checks(noise: np.ndarray, law: NoiseLaw, rng: np.random.Generator)
     honest = unit_rows(honest_rows, rng)
     places = [rng.integers(k, size=len(each)) for each in (own, honest)]
     cosines = [each[np.arange(len(each)), at] for each, at in zip((own, honest), places, strict=True)]
-    yield Check("no coordinate is preferred by the noise's directions", _same_law(*cosines, rng))
+    yield Check(
+        "no coordinate is preferred by the noise's directions", _same_law(cosines[0], cosines[1], rng)
+    )
     if k > 1:
         axis = rng.standard_normal(k)
         axis /= np.linalg.norm(axis)
@@ -148,8 +150,8 @@ def _two_sided(z: float) -> float:
 
 def _same_law(one: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> float:
     """P-value of the Kolmogorov-Smirnov test for two samples; ties make it larger, never smaller."""
-    some = [
+    first, second = (
         each if len(each) <= _MOST_COMPARED else rng.choice(each, _MOST_COMPARED, replace=False)
         for each in (one, other)
-    ]
-    return float(ks_2samp(*some, method="asymp").pvalue)
+    )
+    return float(ks_2samp(first, second, method="asymp").pvalue)  # pyright: ignore[reportAttributeAccessIssue]

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import gammaln
 from scipy.stats import norm, poisson, rankdata
 
@@ -131,13 +130,13 @@ def _at_any_lag(one: np.ndarray, other: np.ndarray, k: int | None = None, *, sam
     (``k`` None) have variance 1 and enough pairs for the central limit.
     """
     n = len(one)
-    size = next_fast_len(2 * n, real=True)
+    size = 1 << (2 * n - 1).bit_length()  # room for every lag, and no lag comes round again
     total = np.zeros(size // 2 + 1, dtype=complex)
     for column in range(one.shape[1]):  # one at a time, for memory
-        first = rfft(one[:, column], size)
-        second = first if one is other else rfft(other[:, column], size)
+        first = np.fft.rfft(one[:, column], size)
+        second = first if one is other else np.fft.rfft(other[:, column], size)
         total += np.conj(first) * second
-    sums = irfft(total, size)
+    sums = np.fft.irfft(total, size)
     lags = np.arange(1, n)
     forward, back = sums[lags], sums[-lags]
     pairs = n - lags

@@ -149,12 +149,12 @@ def _independence(
     for each in (known[0].noise, fresh[0]):
         yield from row_checks(each, rng)
     yield from pair_checks(
-        *(each.noise for each in known), law, rng, directions=True, who="two releases by different seeds"
+        known[0].noise, known[1].noise, law, rng, directions=True, who="two releases by different seeds"
     )
     # Each rotation puts the same noise in other directions; in a subspace noise has no rotation.
     rotated = known[0].frame is not None and len(known[0].frame) == law.dim
     yield from pair_checks(
-        *fresh[:2], law, rng, directions=not rotated, who="two releases by the system's entropy"
+        fresh[0], fresh[1], law, rng, directions=not rotated, who="two releases by the system's entropy"
     )
 
 

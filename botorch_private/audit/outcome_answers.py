@@ -83,7 +83,9 @@ def answers_audit(
     asked = [made(outside) for _ in range(2)]
     noises = [((each.answers() - ends).numpy() / (high - low))[:, None] for each in asked]
     checks = [*row_checks(noises[0], rng)]
-    checks += pair_checks(*noises, law, rng, directions=True, who="the answers of two curators")
+    checks += pair_checks(
+        noises[0], noises[1], law, rng, directions=True, who="the answers of two curators"
+    )
     noise = np.concatenate(noises)
     checks += length_checks(np.abs(noise[:, 0]), law, rng)
     checks += direction_checks(noise, law, rng)

@@ -66,7 +66,7 @@ def recovered_noise(mechanism: Any, table: np.ndarray, law: NoiseLaw, seed: int)
     if not mechanism.isotropic:
         noise = rows - _rounded(table, law.grid)
     else:
-        frame = frame_of(mechanism, *table.shape, seed)
+        frame = frame_of(mechanism, len(table), table.shape[1], seed)
         if law.dim == table.shape[1]:  # a rotation, after the noise
             noise, still = rows @ frame.T - _rounded(table, law.grid), still @ frame.T
         else:
