@@ -12,7 +12,7 @@ def test_checks_share_the_level_in_equal_parts():
 def test_the_text_says_what_failed_and_what_was_seen():
     found = Findings(
         (
-            Check("the noise is as wide as claimed", 1e-20, "0.95 times", "1 ± 0.003"),
+            Check("the noise is as wide as claimed", 1e-20, "0.95", "1 ± 0.003"),
             Check.exact("all is well", True),
             Check.exact("rows are kept", False),
         ),
@@ -22,7 +22,7 @@ def test_the_text_says_what_failed_and_what_was_seen():
     assert [check.name for check in found.failed] == ["the noise is as wide as claimed", "rows are kept"]
     assert str(found).splitlines() == [
         "The audit REFUTES the claim, by 3 checks.",
-        "- it is not so that the noise is as wide as claimed: 0.95 times; honest is 1 ± 0.003 (p = 1e-20)",
+        "- it is not so that the noise is as wide as claimed: 0.95; honest is 1 ± 0.003 (p = 1e-20)",
         "- it is not so that rows are kept",
         "It would have seen: noise 5 % off.",
         "It could not see: the weather.",

@@ -8,7 +8,7 @@ import torch
 from helpers.draws import seeded
 from scipy.stats import norm
 
-from botorch_private import NoiseLaw, NoisyProjection, NoPrivacy
+from botorch_private import NoiseLaw, NoisyProjection, NoPrivacy, PrivacyGuarantee, add_noise
 from botorch_private.audit import noise, noise_audit
 from botorch_private.audit.goodness_of_fit import length_checks, reference, visible_error
 from botorch_private.audit.independent_rows import repeated_rows, row_checks
@@ -117,3 +117,28 @@ def test_a_mechanism_without_a_law_is_refused():
         noise_audit(NoPrivacy(), torch.zeros(3, 2, dtype=torch.float64))
     with pytest.raises(ValueError, match="level must be a number in"):
         noise_audit(NoisyProjection(1.0), torch.zeros(3, 2, dtype=torch.float64), level=0.0)
+
+
+class ByCoordinate:
+    """A mechanism of somebody's own: Laplace noise on each coordinate, twice as wide as for one."""
+
+    isotropic = False
+
+    def __init__(self, share=1.0):
+        self.share = share
+
+    def guarantee(self, n, d):
+        return PrivacyGuarantee(
+            "ByCoordinate", epsilon=3.0, delta=1e-14, holds=True, law=law("laplace", 1, 1, 2 / 3)
+        )
+
+    def apply(self, scaled, *, generator=None):
+        claimed = law("laplace", 1, 1, self.share * 2 / 3)
+        return add_noise(scaled, claimed, generator=generator)
+
+
+def test_a_mechanism_of_ones_own_is_audited_piece_by_piece():
+    records = torch.randn(100, 4, dtype=torch.float64, generator=seeded(4))
+    assert noise_audit(ByCoordinate(), records).problems == ()
+    (only,) = noise_audit(ByCoordinate(0.98), records).failed[:1]
+    assert only.name == "the noise is as wide as claimed"

@@ -95,12 +95,14 @@ def _noise(audit: AuditFacts) -> Iterator[Block]:
 def _curator(table: TableFacts) -> Iterator[Block]:
     """The tests of what a curator does before and beside the noise."""
     if table.order is not None:
-        order = "the order was LEFT" if table.order.found else "no sign of them was found"
+        order = (
+            "the rows were LEFT in such an order" if table.order_left else "no sign of them was found"
+        )
         yield Paragraph(
             f"{table.name}: the order of the released rows was compared with that of your table and "
             f"with that of each feature: {order}. "
             f"The test would have seen rows in such an order, or in blocks of it.",
-            "bad" if table.order.found else "plain",
+            "bad" if table.order_left else "plain",
         )
     for what, findings in (
         ("made-up records outside your ranges were released", table.clipping),
