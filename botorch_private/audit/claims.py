@@ -41,11 +41,14 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
 
     Raises:
         ValueError: If a distance is out of range.
+        TypeError: If it is no guarantee.
 
     Example:
         >>> audit.guarantee_audit(mechanism.guarantee(n=2004, d=2)).problems
         ()
     """
+    if not isinstance(guarantee, PrivacyGuarantee):
+        raise TypeError(f"guarantee must be a PrivacyGuarantee, got {type(guarantee).__name__}")
     if distances is None:
         radius = guarantee.radius
         distances = (*_DISTANCES, *([2 * radius] if radius else []))

@@ -57,10 +57,15 @@ def clipping_audit(
     Returns:
         What was looked at and found.
 
+    Raises:
+        TypeError: If an argument is something else, such as swapped ones.
+
     Example:
         >>> audit.clipping_audit(scaling, mechanism).problems
         ()
     """
+    if not isinstance(scaling, PublicScaling):
+        raise TypeError(f"scaling must be a PublicScaling, got {type(scaling).__name__}")
     validate.count(minimum=0, seed=seed)
     if curator is None:
         # Late: who only reads releases need not have what a curator keeps.

@@ -30,6 +30,7 @@ _NUMBERS_OF_NOISE, _MOST_ENTRIES = 2**16, 2**23
 _RELEASES = 2  # of each kind: by the operating system's entropy, and by seeds
 _MAP_ENTRIES, _FEWEST_MAPS, _MOST_MAPS = 2**22, 20, 400
 _FORKED_ROWS = 64
+_NEEDED = ("apply", "guarantee", "isotropic")
 _OFF_GRID = 0.01  # of a step: what float64 may add
 
 
@@ -70,11 +71,17 @@ def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, see
 
     Raises:
         ValueError: If the mechanism states no law of noise, or a number is out of range.
+        TypeError: If it is no mechanism.
 
     Example:
         >>> audit.noise_audit(mechanism, scaling.transform(records)).problems
         ()
     """
+    if isinstance(mechanism, type) or not all(hasattr(mechanism, name) for name in _NEEDED):
+        raise TypeError(
+            "mechanism must be a mechanism such as NoisyProjection(epsilon=1.0): it needs "
+            + ", ".join(_NEEDED)
+        )
     scaled = validate.matrix(records=records, minimum_rows=2).numpy()
     validate.probability(level=level)
     validate.count(minimum=0, seed=seed)
@@ -172,11 +179,10 @@ def _record_checks(
     if len(noise) != len(table):
         return
     lengths = rankdata(lengths_of(noise))
-    columns = np.column_stack([lengths_of(table), table])
-    varied = columns[:, columns.std(axis=0) > 0]
+    ranks = np.apply_along_axis(rankdata, 0, np.column_stack([lengths_of(table), table]))
+    varied = ranks[:, ranks.min(axis=0) < ranks.max(axis=0)]
     if varied.shape[1]:
-        ranks = np.apply_along_axis(rankdata, 0, varied)
-        centred = (ranks - ranks.mean(axis=0)) / ranks.std(axis=0)
+        centred = (varied - varied.mean(axis=0)) / varied.std(axis=0)
         z = np.abs((lengths - lengths.mean()) / lengths.std() @ centred) / len(noise) ** 0.5
         chance = min(1.0, varied.shape[1] * 2 * float(norm.sf(z.max())))
         yield Check("the length of the noise does not go with the record", chance)

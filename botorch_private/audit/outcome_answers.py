@@ -57,6 +57,9 @@ def answers_audit(
     Returns:
         What was looked at and found; noise 5 % too narrow or too wide is seen.
 
+    Raises:
+        TypeError: If the mechanism is something else.
+
     Example:
         >>> audit.answers_audit(OutcomeMechanism(5.0, 0.0, (0.0, 10.0))).problems
         ()

@@ -29,7 +29,7 @@ FEWEST_TRIALS = 100
 # A sound release must seldom be refuted by chance: many reports are made.
 CONFIDENCE = 0.999
 _SAME = 1e-9  # relative: calibration is root finding, and libraries differ in last digits
-_INVENTED, _RADIUS, _MOST_FEATURES_OF_MAPS = 300, 5.0, 2_000
+_INVENTED, _RADIUS, _MAP_ENTRIES = 300, 5.0, 2**20
 _SMALL_FEATURES, _SPARE_ROWS = 20, 10  # of the table for the attack on column spaces
 
 
@@ -140,6 +140,6 @@ def _noise(mechanism: NoisyProjection | SpectralProjection, features: int) -> Fi
     """Test the noise, on invented records all over the ball."""
     if isinstance(mechanism, SpectralProjection):
         return None
-    if mechanism.isotropic and features > _MOST_FEATURES_OF_MAPS:
-        return None
+    if mechanism.isotropic and features * max(features, mechanism.projection_dim or 1) > _MAP_ENTRIES:
+        return None  # drawing so large a map again and again takes minutes
     return noise_audit(mechanism, _RADIUS * torch.randn(_INVENTED, features, dtype=torch.float64))

@@ -8,8 +8,15 @@ import torch
 from helpers.draws import seeded
 from scipy.stats import norm
 
-from botorch_private import NoiseLaw, NoisyProjection, NoPrivacy, PrivacyGuarantee, add_noise
-from botorch_private.audit import noise, noise_audit
+from botorch_private import (
+    NoiseLaw,
+    NoisyProjection,
+    NoPrivacy,
+    PrivacyGuarantee,
+    PublicScaling,
+    add_noise,
+)
+from botorch_private.audit import answers_audit, clipping_audit, guarantee_audit, noise, noise_audit
 from botorch_private.audit.goodness_of_fit import length_checks, reference, visible_error
 from botorch_private.audit.independent_rows import repeated_rows, row_checks
 
@@ -112,7 +119,24 @@ def test_rows_that_go_together_are_seen_at_any_distance(lag):
     assert min(check.p_value for check in row_checks(rows, rng)) < 1e-20
 
 
-def test_a_mechanism_without_a_law_is_refused():
+@pytest.mark.parametrize(
+    "table", [torch.zeros(2, 1), torch.ones(2, 3), torch.tensor([[1.0, 2.0], [2.0, 1.0]])]
+)
+def test_few_equal_or_constant_records_are_enough(monkeypatch, table):
+    monkeypatch.setattr(noise, "_ENTRIES", 2**12)
+    assert noise_audit(NoisyProjection(3.0), table).problems == ()
+
+
+def test_what_an_audit_cannot_take_is_refused():
+    for given in (NoisyProjection, PublicScaling([0.0], [1.0]), "laplace"):
+        with pytest.raises(TypeError, match="mechanism must be a mechanism such as"):
+            noise_audit(given, torch.zeros(3, 2, dtype=torch.float64))
+    with pytest.raises(TypeError, match="scaling must be a PublicScaling, got NoisyProjection"):
+        clipping_audit(NoisyProjection(1.0), PublicScaling([0.0], [1.0]))
+    with pytest.raises(TypeError, match="guarantee must be a PrivacyGuarantee, got NoisyProjection"):
+        guarantee_audit(NoisyProjection(1.0))
+    with pytest.raises(TypeError, match="mechanism must be an OutcomeMechanism, got NoisyProjection"):
+        answers_audit(NoisyProjection(1.0))
     with pytest.raises(ValueError, match="mechanism must state a law of noise"):
         noise_audit(NoPrivacy(), torch.zeros(3, 2, dtype=torch.float64))
     with pytest.raises(ValueError, match="level must be a number in"):
