@@ -149,7 +149,7 @@ def _three_lines(made: Report, output: Path) -> tuple[str, str, str]:
     total, found = made.facts.total, worst(made.audits)
     tested = "The test attack could not be run."
     if found is not None:
-        verb = "REFUTES" if found.refuted else "does not refute"
+        verb = "REFUTES" if any(audit.refuted for audit in made.audits) else "does not refute"
         tested = (
             f"The test attack {verb} it: epsilon is at least {down(found.lower_bound)} where "
             f"{up(found.claimed)} is promised."

@@ -96,10 +96,9 @@ def _warn_of_clock(ahead: timedelta) -> None:
     from botorch_private.curator.service.clock import NOTICED, in_words
 
     if ahead >= NOTICED:
-        print(
+        warn(
             f"The latest time in the folder is {in_words(ahead)} ahead of this machine's clock, and a "
-            f"token that ends before it is worthless: see 'botorch-private curator clock'.",
-            file=sys.stderr,
+            f"token that ends before it is worthless: see 'botorch-private curator clock'."
         )
 
 

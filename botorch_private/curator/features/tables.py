@@ -260,16 +260,17 @@ def _parquet_header(path: Path) -> list[str]:
     from pyarrow import parquet
 
     try:
-        for name in names:
-            if names.count(name) > 1:
-                continue
-            column = parquet.read_table(utf8_name(path), columns=[name]).column(0)
-            texts = str(column.type).startswith(("string", "large_string", "dictionary"))
-            if texts and (column.to_pandas().astype(str) == name).any():
-                raise ValueError(
-                    f"{path} must have names of columns, but one of them is a value of its own column: "
-                    f"if they are a record, read the table without a row of names (header=None)"
-                )
+        with utf8_name(path) as file:
+            for name in names:
+                if names.count(name) > 1:
+                    continue
+                column = parquet.read_table(file, columns=[name]).column(0)
+                texts = str(column.type).startswith(("string", "large_string", "dictionary"))
+                if texts and (column.to_pandas().astype(str) == name).any():
+                    raise ValueError(
+                        f"{path} must have names of columns, but one of them is a value of its own column: "
+                        f"if they are a record, read the table without a row of names (header=None)"
+                    )
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
     return names

@@ -72,12 +72,15 @@ def _sure(facts: PublicFacts, audits: Sequence[AuditFacts]) -> str:
         text = "The guarantee is a theorem, computed before any record was looked at."
     found = worst(audits)
     if found is None:
+        if any(audit.refuted for audit in audits):
+            return f"{text} But a test of the stated numbers REFUTES the promise."
         return f"{text} No test of the software was possible."
+    refuted = any(audit.refuted for audit in audits)
     end = ". Such a test gives a lower bound: it can refute a promise, and never proves one."
     return (
         f"{text} A test attack on this machine found that epsilon at one unit is at least "
         f"{down(found.lower_bound)}, where {up(found.claimed)} is promised"
-        f"{': it REFUTES the promise.' if found.refuted else end}"
+        f"{'. The tests REFUTE the promise.' if refuted else end}"
     )
 
 
