@@ -211,6 +211,8 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:  # a lone surrogate, as of bytes that a terminal sent in another encoding
         return False
     return True
+
+
 def _checked(identifiers: Any) -> list[str]:
     return checked_identifiers(identifiers, source="identifiers", place="position")
 
