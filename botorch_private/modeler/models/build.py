@@ -98,7 +98,8 @@ def make_model(
     kernel = ReleasedInputKernel.of(release, ard=ard)
     scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
     # As PyTorch starts, whatever its default dtype is now: a start is the same number then.
-    scaled_kernel.raw_outputscale.data = scaled_kernel.raw_outputscale.data.float()
+    raw: Any = scaled_kernel.raw_outputscale
+    raw.data = raw.data.float()
     scaled_kernel.outputscale = torch.tensor(1.0, dtype=torch.float32)
     if not noise_aware:
         kernel.noise_variance.fill_(0.0)

@@ -128,7 +128,8 @@ class ReleasedInputKernel(Kernel):
             lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
         )
-        kernel.raw_lengthscale.data = kernel.raw_lengthscale.data.float()
+        raw: Any = kernel.raw_lengthscale
+        raw.data = raw.data.float()
         kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
         return kernel
 
