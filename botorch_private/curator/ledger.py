@@ -268,10 +268,11 @@ def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee, *, again: bo
     gaussian = any(law is not None and law.kind == "gaussian" for law in laws)
     delta = round_up(asked.delta, 2)
     what = "Gaussian noise" if gaussian else "what is asked for"
+    what += ", with what was released before," if again else ""
     return (
-        f"the privacy budget has {agreed}, and {what}{', with what was released before,' if again else ''} "
-        f"needs {delta}: agree to a budget with a delta, such as "
-        f"PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), or release with noise='laplace'"
+        f"the privacy budget has {agreed}, and {what} needs {delta}: agree to a budget "
+        f"with a delta, such as PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), "
+        f"or release with noise='laplace'"
     )
 
 
