@@ -198,7 +198,7 @@ class Ledger:
         least = least_delta(after.parts or (after,))
         epsilon = compose(history, delta=delta).epsilon if least <= delta else math.inf
         if math.isinf(epsilon):
-            raise BudgetError(_needs_delta(self.budget, after))
+            raise BudgetError(_needs_delta(self.budget, after, again=len(history) > new))
         if not epsilon <= self.budget.epsilon:
             before = history[:-new]
             spent = compose(before, delta=delta).epsilon if before else 0.0
@@ -269,16 +269,18 @@ class Ledger:
         return FORMAT.dumps(content, indent=1)
 
 
-def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee) -> str:
+def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee, *, again: bool) -> str:
     """What to say where no epsilon at all is enough, as for Gaussian noise at a delta of 0."""
     agreed = f"a delta of {budget.delta:g} only" if budget.delta else "no delta"
     laws = [part.law for part in asked.parts or (asked,)]
     gaussian = any(law is not None and law.kind == "gaussian" for law in laws)
     delta = round_up(asked.delta, 2)
+    what = "Gaussian noise" if gaussian else "what is asked for"
+    what += ", with what was released before," if again else ""
     return (
-        f"the privacy budget has {agreed}, and {'Gaussian noise' if gaussian else 'what is asked for'} "
-        f"needs {delta}: agree to a budget with a delta, such as "
-        f"PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), or release with noise='laplace'"
+        f"the privacy budget has {agreed}, and {what} needs {delta}: agree to a budget "
+        f"with a delta, such as PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), "
+        f"or release with noise='laplace'"
     )
 
 
