@@ -19,7 +19,7 @@ def add_ranges(commands: Any) -> None:
         "ranges",
         "declare the features of a table, without looking at its values",
         "'template' starts a file of declared ranges from the names of a table's columns; 'check' says "
-        "what a file amounts to. Neither looks at a value of the table.",
+        "what a file amounts to. Neither takes a value of the table.",
     )
     template = add_command(
         verbs,
@@ -27,7 +27,7 @@ def add_ranges(commands: Any) -> None:
         _template,
         "start a file of ranges from the names of a table's columns",
         "Print, or write, an entry for each column, to be filled in by hand. In a terminal it offers to "
-        "ask for kinds and ranges. It reads the names of the columns and no value: a range that comes "
+        "ask for kinds and ranges. It takes the names of the columns and no value: a range that comes "
         "from the table would void the guarantee.",
         epilog="  botorch-private ranges template table.csv --output ranges.toml",
     )

@@ -95,6 +95,9 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
 def read_names(path: str | os.PathLike[str]) -> list[str]:
     """Read the names of all columns of a table, and nothing else of it.
 
+    They become public. So the rows are looked through for signs that the first one is a title or a
+    record; what comes of it is a refusal or nothing.
+
     Raises:
         FileNotFoundError: If there is no such file.
         ImportError: If pyarrow is needed for .parquet and is not installed.
