@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.publish import planned_guarantee
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, make_folder
-from botorch_private.curator.service.persons import most_records, price_of_a_person
 from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
