@@ -46,6 +46,8 @@ def add_report(commands: Any) -> None:
         "eyes only"
     )
     add("--records", type=Path, metavar="TABLE", help=records)
+    person = "column of the table that tells people apart, for what the one with most records pays"
+    add("--person", metavar="COLUMN", help=person)
     ledger = "the curator's ledger, for the total of all releases (in a curator's folder: ledger.json)"
     add("--ledger", type=Path, metavar="FILE", help=ledger)
     trials = (
@@ -73,10 +75,12 @@ def _report(options: argparse.Namespace) -> int:
         parser.error(
             "argument --records: needs --ranges, the declared ranges by which the table was released"
         )
+    if options.person is not None and options.records is None:
+        parser.error("argument --person: needs --records, the table that has the column")
     if options.trials is not None and options.trials < 100:
         parser.error(f"argument --trials: must be at least 100, got {options.trials}")
     names = [shown_path(path) for path in options.releases]
-    encoding = records = ledger = None
+    encoding = records = ledger = most = None
     with _naming("RELEASE", parser):
         releases = [Release.load(path) for path in options.releases]
     if options.ranges is not None:
@@ -97,6 +101,11 @@ def _report(options: argparse.Namespace) -> int:
                     f"argument --records: the table must be the released one, but {name} has "
                     f"{len(release.candidates)} rows and {options.records} has {len(records)} records"
                 )
+    if options.person is not None and options.records is not None:
+        from botorch_private.curator.features.persons import most_records
+
+        with _naming("--person", parser):
+            most = most_records(options.records, options.person)
     if options.ledger is not None:
         from botorch_private.report.spent import opened
 
@@ -109,6 +118,7 @@ def _report(options: argparse.Namespace) -> int:
             names=names,
             scaling=scaling,
             records=records,
+            most_records=most,
             ledger=ledger,
             trials=options.trials,
         )

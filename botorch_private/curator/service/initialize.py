@@ -9,6 +9,7 @@ from typing import Any
 
 from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
@@ -17,7 +18,6 @@ from botorch_private.curator.objective import refuse_uncallable
 from botorch_private.curator.publish import planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
-from botorch_private.curator.service.persons import most_records, price_of_a_person
 from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up

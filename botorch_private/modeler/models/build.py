@@ -99,7 +99,7 @@ def make_model(
     scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
     # As PyTorch starts, whatever its default dtype is now: a start is the same number then.
     raw: Any = scaled_kernel.raw_outputscale
-    raw.data = raw.data.float()
+    raw.data = raw.data.float()  # pyright: ignore[reportAttributeAccessIssue]
     scaled_kernel.outputscale = torch.tensor(1.0, dtype=torch.float32)
     if not noise_aware:
         kernel.noise_variance.fill_(0.0)

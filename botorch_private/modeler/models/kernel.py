@@ -129,7 +129,7 @@ class ReleasedInputKernel(Kernel):
             batch_shape=batch_shape,
         )
         raw: Any = kernel.raw_lengthscale
-        raw.data = raw.data.float()
+        raw.data = raw.data.float()  # pyright: ignore[reportAttributeAccessIssue]
         kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
         return kernel
 
