@@ -6,7 +6,7 @@ from torch import Tensor
 
 from botorch_private.curator.ledger import BudgetError
 from botorch_private.curator.noised_answers import NoisedAnswers
-from botorch_private.curator.objective import MeasurementError, Objective, unmeasurable
+from botorch_private.curator.objective import Objective, unmeasurable
 
 
 class Answers:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.answers import Answers
 from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_joining
 from botorch_private.curator.features.scaling import PublicScaling

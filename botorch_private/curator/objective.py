@@ -96,7 +96,7 @@ class Objective:
             row: Its released row, for messages: they name nothing else of it.
 
         Raises:
-            MeasurementError: If the callable raises, or returns no finite number; a ValueError as well then.
+            MeasurementError: If the callable raises, or returns no finite number (a ValueError as well).
         """
         result = self._attempted(lambda: (self._called(record, features),))
         if result is None:

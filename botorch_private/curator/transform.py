@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.nn import Module
 from torch.nn.modules.module import register_module_module_registration_hook
 
-from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.column_models import refuse_models_of_columns
 from botorch_private.curator.existing_release import published_earlier
+from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import Mechanism

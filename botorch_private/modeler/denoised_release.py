@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.memory import require_memory
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private._base.memory import require_memory
 from botorch_private.exchange.release import Release
 
 _MOST_DROWNED = 16  # coordinates for the variance of axes that are not estimated

@@ -271,7 +271,7 @@ def _parquet_header(path: Path) -> list[str]:
                 texts = str(column.type).startswith(("string", "large_string", "dictionary"))
                 if texts and (column.to_pandas().astype(str) == name).any():
                     raise ValueError(
-                        f"{path} must have names of columns, but one of them is a value of its own column: "
+                        f"{path} must have names of columns, but one is a value of its own column: "
                         f"if they are a record, read the table without a row of names (header=None)"
                     )
     except (pyarrow.ArrowException, OSError) as error:
