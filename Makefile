@@ -29,7 +29,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 .PHONY: demo check test lowest mutants lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
-	$(BIN)/botorch-private demo $(ARGS)
+	$(BIN)/botorch-private demo --force $(ARGS)
 
 check: lint
 	$(PYTEST) -m "not slow"

@@ -21,8 +21,8 @@ import torch
 from speed.measure import cpu_seconds, forget_peak, memory
 
 from botorch_private import Curator, NoisyProjection, PrivateProjectionTransform, PublicScaling
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.publish import publish
-from botorch_private.curator.record_index import RecordIndex
 
 RESULTS = Path(__file__).parent / "results" / "release.md"
 FEATURES = 10
@@ -80,7 +80,7 @@ def release_rows(n: int) -> list[str]:
     lines = []
     for name in RELEASES:
         done = subprocess.run(
-            [sys.executable, __file__, name, str(n)], check=True, capture_output=True, text=True
+            [sys.executable, __file__, name, str(n)], check=True, capture_output=True, encoding="utf-8"
         )
         result = json.loads(done.stdout.splitlines()[-1])
         figures = f"{result['seconds']:.2f} | {result['memory']:.2f}"
@@ -121,7 +121,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     built = seconds(lambda: RecordIndex(table(1_000_000).numpy()), 3)
     lines += ["", f"Building the index of 10^6 records (once, at release): {built:.2f} s."]
-    RESULTS.write_text("\n".join(lines) + "\n")
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"written to {RESULTS}")
 
 

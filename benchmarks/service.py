@@ -89,14 +89,16 @@ class Server:
         self.process = subprocess.Popen(
             [*COMMAND, str(place), "--port", "0", "--rate", "1e6"],
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().strip().rpartition(":")[2])
 
     def cpu(self) -> float:
         """Seconds of processor time that the server took so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
@@ -248,7 +250,7 @@ def main() -> None:
         f"{fetched['seconds']:.2f} s.",
         "",
     ]
-    RESULTS.write_text("\n".join(lines))
+    RESULTS.write_text("\n".join(lines), encoding="utf-8")
     print("\n".join(lines))
 
 

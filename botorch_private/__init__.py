@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
-    from botorch_private.exchange.observation import Observation, WithdrawnError
+    from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -44,11 +44,16 @@ if TYPE_CHECKING:
     from botorch_private.privacy.guarantee import PrivacyGuarantee
     from botorch_private.privacy.noise_law import NoiseLaw
     from botorch_private.privacy.spending import compose
-    from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
+    from botorch_private.privacy.warnings import (
+        ClippedRecordsWarning,
+        NotDifferentiallyPrivate,
+        PrivacyLeakWarning,
+    )
 
 __all__ = [
     "BudgetError",
     "Category",
+    "ClippedRecordsWarning",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
@@ -61,6 +66,7 @@ __all__ = [
     "Mechanism",
     "Modeler",
     "NoPrivacy",
+    "NoValueError",
     "NoiseLaw",
     "NoisyProjection",
     "NotDifferentiallyPrivate",
@@ -95,6 +101,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "BudgetError": "curator.ledger",
     "Category": "curator.features.kinds",
+    "ClippedRecordsWarning": "privacy.warnings",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
@@ -107,6 +114,7 @@ _HOMES = {
     "Mechanism": "curator.mechanisms",
     "Modeler": "modeler.modeler",
     "NoPrivacy": "curator.mechanisms",
+    "NoValueError": "exchange.observation",
     "NoiseLaw": "privacy.noise_law",
     "NoisyProjection": "curator.mechanisms",
     "NotDifferentiallyPrivate": "privacy.warnings",

@@ -4,6 +4,7 @@ PyTorch is imported where it is used: the process that hands out the tests to ot
 """
 
 import os
+import sys
 
 import pytest
 
@@ -40,3 +41,16 @@ def records(scaling):
 
     uniform = torch.rand(24, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
     return scaling.lower + (scaling.upper - scaling.lower) * uniform
+
+
+@pytest.fixture(autouse=True)
+def _tables_were_not_released_before(monkeypatch):
+    """Forget that other tests built transforms of the same few records, of which one warns."""
+    transform = sys.modules.get("botorch_private.curator.transform")
+    if transform is not None:
+        monkeypatch.setattr(transform, "_RELEASED", _Forgetful())
+
+
+class _Forgetful(set):
+    def __contains__(self, table):
+        return False

@@ -88,7 +88,7 @@ class Rule:
         mean, variance = posterior.moments()
         beta = ucb_beta(t, len(mean), self.failure_probability)
         scores = mean.add_(variance, alpha=math.sqrt(beta))
-        return best_index(scores, exclude, ties, posterior.resolution_of_moments)
+        return best_index(scores, exclude, ties, posterior.resolution)
 
 
 # delta_ucb / 2 = 0.025 as the paper states it. Its Algorithm 2 excludes nothing, although its

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output: Path = options.output
     if not output.parent.is_dir():
         parser.error(f"argument --output: there is no folder {output.parent}")
+    if output.exists() and not output.is_dir():
+        parser.error(f"argument --output: {output} is a file, but a folder is written to")
     try:
         import matplotlib  # noqa: F401
     except ImportError:

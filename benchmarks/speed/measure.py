@@ -21,13 +21,13 @@ def cpu_seconds(work) -> float:
 
 def memory(field: str) -> int:
     """A field of Linux's /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
 def forget_peak() -> int:
     """Let VmHWM start anew; the bytes that are resident now."""
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     return memory("VmRSS")
 
 
@@ -35,7 +35,7 @@ def in_process(task: str, **arguments) -> dict:
     """Run a task of `tasks` in a fresh process with one thread; what it returned."""
     command = [sys.executable, str(Path(__file__).parent), "--task", task, json.dumps(arguments)]
     environment = {**os.environ, **ONE_THREAD, "PYTHONWARNINGS": "ignore"}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=False, capture_output=True, encoding="utf-8", env=environment)
     if done.returncode != 0:
         raise RuntimeError(f"{task} {arguments} failed:\n{done.stderr[-3000:]}")
     return json.loads(done.stdout.splitlines()[-1])

@@ -77,7 +77,7 @@ def write(results: Results, path: Path) -> None:
         "",
         *_machine(results),
     ]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
@@ -253,7 +253,7 @@ def _machine(results: Results) -> list[str]:
 
 
 def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return f"{len(names)} x {names[0]}" if names else platform.processor()
 

@@ -17,9 +17,15 @@ MISSING_REMEDY = (
     "drop such records before they are released, or fill in a value that does not come from other "
     "records (no mean or neighbour of the table: that would leak them)"
 )
+OUTCOME_REMEDY = (
+    "leave such records out, or have their outcomes measured, by a function or by staff: none may be "
+    "filled in"
+)
 _ENCODE = "encode words as numbers first, or declare the column as a boolean or a category (Encoding)"
-_NEAR = "differs only by spaces, capitals or how accents are stored"
-_OBJECTS = "numbers that are kept as objects become numbers by pandas.to_numeric"
+NEAR_MISS = "differs only by spaces, capitals or how accents are stored"
+# Not of dates: they would become counts of nanoseconds.
+_DATES = ("date", "time", "duration", "period", "interval")
+_TO_NUMBERS = {"polars": ".cast(polars.Float64)", "pyarrow": '.cast("double")'}
 
 
 def column_names(value: Any) -> list[Any] | None:
@@ -63,8 +69,8 @@ def require_columns(name: str, value: Any, wanted: Sequence[str] | None) -> None
         problem = f"they are in another order: take {name}[{names}]"
     else:
         place = next(i for i, (one, other) in enumerate(zip(found, names, strict=True)) if one != other)
-        near = _alike(found[place]) == _alike(names[place])
-        differs = _NEAR if near else "is another"
+        near = alike(found[place]) == alike(names[place])
+        differs = NEAR_MISS if near else "is another"
         problem = f"the name of column {place} {differs}"
     raise ValueError(f"{name} must have the columns {names}, in this order, but {problem}")
 
@@ -94,7 +100,9 @@ def row_labels(value: Any) -> Any:
     return value.index if hasattr(value, "iloc") and hasattr(value.index, "equals") else None
 
 
-def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) -> Any:
+def numeric_frame(
+    name: str, value: Any, declared: Sequence[str] | None = None, remedy: str = MISSING_REMEDY
+) -> Any:
     """Turn a data frame into float64, exactly; anything else stays what it is.
 
     Yes/no columns become 0 and 1.
@@ -103,6 +111,7 @@ def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) 
         name: Of the value in messages.
         value: Anything.
         declared: Names that messages may say of its columns; None: positions alone.
+        remedy: What to do about a missing value.
 
     Raises:
         ValueError: If a column holds no numbers, a value is missing, or float64 would round it.
@@ -115,8 +124,11 @@ def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) 
     wrong = [i for i, column in enumerate(columns) if column is None]
     if wrong:
         called = [_called(i, declared) for i in wrong]
-        objects = any(str(getattr(each, "dtype", "")) == "object" for each in _raw(value, wrong))
-        advice = f"{_ENCODE}; {_OBJECTS}" if objects else _ENCODE
+        kinds = [str(getattr(each, "dtype", getattr(each, "type", ""))) for each in _raw(value, wrong)]
+        advice = _ENCODE
+        if not all(kind.lower().startswith(_DATES) for kind in kinds):
+            how = _TO_NUMBERS.get(_library(value), "pandas.to_numeric")
+            advice += f"; numbers that are kept as objects or texts become numbers by {how}"
         raise ValueError(f"{name} must hold numbers, but column {', '.join(called)} does not: {advice}")
     table = np.zeros((len(value), len(columns)))
     missing = np.zeros(table.shape, dtype=bool)
@@ -126,7 +138,7 @@ def numeric_frame(name: str, value: Any, declared: Sequence[str] | None = None) 
         # Column by column: beside a column of floats, integers would be rounded without a word.
         if numbers.dtype.kind in "iu":
             refuse_inexact(name, too_large(numbers) & ~absent, column=i, declared=declared)
-    _refuse_missing(name, missing | np.isnan(table), declared)
+    _refuse_missing(name, missing | np.isnan(table), declared, remedy)
     return table
 
 
@@ -145,8 +157,8 @@ def miscounted(found: Sequence[Any], wanted: str) -> str:
         return ""
     if wanted in found:
         return "it has several"
-    places = [str(i) for i, each in enumerate(found) if _alike(each) == _alike(wanted)]
-    near = f"; the name of column {', '.join(places)} {_NEAR}" if places else ""
+    places = [str(i) for i, each in enumerate(found) if alike(each) == alike(wanted)]
+    near = f"; the name of column {', '.join(places)} {NEAR_MISS}" if places else ""
     return f"it has none{near}"
 
 
@@ -237,7 +249,8 @@ def _is_numeral(label: Any) -> bool:
     return True
 
 
-def _alike(label: Any) -> str:
+def alike(label: Any) -> str:
+    """What is compared to find near misses: without spaces, capitals and ways to store accents."""
     return "".join(unicodedata.normalize("NFKC", str(label)).split()).casefold()
 
 
@@ -245,7 +258,7 @@ def _called(column: int, declared: Sequence[str] | None) -> str:
     return f"{column} ({declared[column]})" if declared and column < len(declared) else str(column)
 
 
-def _refuse_missing(name: str, missing: np.ndarray, declared: Sequence[str] | None) -> None:
+def _refuse_missing(name: str, missing: np.ndarray, declared: Sequence[str] | None, remedy: str) -> None:
     places = np.argwhere(missing)
     if len(places):
         row, column = (int(each) for each in places[0])
@@ -253,5 +266,5 @@ def _refuse_missing(name: str, missing: np.ndarray, declared: Sequence[str] | No
         more = f" (and {others} more entries)" if others else ""
         raise ValueError(
             f"{name} must be finite, got NaN in row {row}, column {_called(column, declared)}{more}; "
-            f"{MISSING_REMEDY}"
+            f"{remedy}"
         )

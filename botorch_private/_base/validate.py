@@ -172,14 +172,18 @@ def _finite_table(
     return table
 
 
-def vector(*, length: int | None = None, **values: Any) -> Tensor:
-    """Return a copy of the one named vector as a finite float64 tensor on the CPU, or refuse it."""
+def vector(*, length: int | None = None, remedy: str = "", **values: Any) -> Tensor:
+    """Return a copy of the one named vector as a finite float64 tensor on the CPU, or refuse it.
+
+    A data frame of one column is one. ``remedy`` says what to do about a missing entry.
+    """
     ((name, value),) = values.items()
-    numbers = _to_float64(name, value)
+    numbers = _to_float64(name, value, remedy=remedy or "give every entry")
     if numbers.ndim == 2 and numbers.shape[1] == 1 and names_of_columns(value) is not None:
         numbers = numbers[:, 0]  # a data frame of one column
     if numbers.ndim != 1:
-        raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}")
+        column = ": take [:, 0] of it" if numbers.ndim == 2 and numbers.shape[1] == 1 else ""
+        raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}{column}")
     if length is not None and numbers.shape[0] != length:
         raise ValueError(f"{name} must have {length} entries, got {numbers.shape[0]}")
     bad = ~torch.isfinite(numbers)
@@ -187,12 +191,14 @@ def vector(*, length: int | None = None, **values: Any) -> Tensor:
         first = int(bad.nonzero()[0])
         raise ValueError(
             f"{name} must be finite, got {_kind(numbers[first])} at position {first}"
-            f"{_more(int(bad.sum()) - 1, 'positions')}"
+            f"{_more(int(bad.sum()) - 1, 'positions')}" + (remedy and f"; {remedy}")
         )
     return numbers.clone()
 
 
-def _to_float64(name: str, value: Any, declared: Sequence[str] | None = None) -> Tensor:
+def _to_float64(
+    name: str, value: Any, declared: Sequence[str] | None = None, remedy: str = MISSING_REMEDY
+) -> Tensor:
     if isinstance(value, Tensor):
         if value.is_complex():
             raise ValueError(f"{name} must be real numbers, got dtype {value.dtype}")
@@ -202,8 +208,8 @@ def _to_float64(name: str, value: Any, declared: Sequence[str] | None = None) ->
             refuse_inexact(name, inexact.numpy(), declared=declared)
         return widened
     if np.ma.is_masked(value):
-        raise ValueError(f"{name} must be complete, got masked entries; {MISSING_REMEDY}")
-    value = numeric_frame(name, value, declared)
+        raise ValueError(f"{name} must be complete, got masked entries; {remedy}")
+    value = numeric_frame(name, value, declared, remedy)
     try:
         array = np.asarray(value)
     except ValueError:
@@ -211,6 +217,9 @@ def _to_float64(name: str, value: Any, declared: Sequence[str] | None = None) ->
     if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
         # The dtype of texts says how long the longest one is.
         found = "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        if array.dtype.kind == "O" and array.ndim:
+            _refuse_none(name, array, remedy)
+            found += ": numbers that are kept so become numbers by numpy.asarray(VALUE, dtype=float)"
         raise ValueError(f"{name} must be real numbers that fit float64, got {found}")
     if array.dtype.kind in "iu":
         refuse_inexact(name, too_large(array), declared=declared)
@@ -218,6 +227,15 @@ def _to_float64(name: str, value: Any, declared: Sequence[str] | None = None) ->
         # Among floats, NumPy has rounded the integers of a list already.
         refuse_inexact(name, _rounded_integers(value, array), declared=declared)
     return torch.from_numpy(np.require(array, dtype=np.float64, requirements=["C", "W"]))
+
+
+def _refuse_none(name: str, array: np.ndarray, remedy: str) -> None:
+    """Refuse None, and the missing value of pandas, among objects."""
+    missing = [i for i, each in enumerate(array.flat) if each is None or type(each).__name__ == "NAType"]
+    if missing:
+        place = [int(i) for i in np.unravel_index(missing[0], array.shape)]
+        where = f"row {place[0]}, column {place[1]}" if len(place) == 2 else f"position {place[0]}"
+        raise ValueError(f"{name} must be complete, got a missing entry in {where}; {remedy}")
 
 
 def _rounded_integers(value: Any, array: np.ndarray) -> np.ndarray:

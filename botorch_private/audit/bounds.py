@@ -10,11 +10,13 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon
 
 _THRESHOLDS = 51
 
 
+@quiet_arithmetic
 def proportion_bounds(successes: int, trials: int, failure_probability: float) -> tuple[float, float]:
     """Clopper-Pearson bounds of a proportion.
 
@@ -37,6 +39,7 @@ def proportion_bounds(successes: int, trials: int, failure_probability: float) -
     return lower, upper
 
 
+@quiet_arithmetic
 def epsilon_from_rates(hits: float, false_alarms: float, delta: float) -> float:
     """Epsilon that a test with such error rates refutes everything below of.
 
@@ -58,6 +61,7 @@ def epsilon_from_rates(hits: float, false_alarms: float, delta: float) -> float:
     return found
 
 
+@quiet_arithmetic
 def gaussian_epsilon_from_rates(hits: float, false_alarms: float, delta: float) -> float:
     """The same for a mechanism that is Gaussian with an unknown standard deviation.
 
@@ -71,6 +75,7 @@ def gaussian_epsilon_from_rates(hits: float, false_alarms: float, delta: float) 
     return math.inf if math.isinf(mu) else gaussian_epsilon(delta, mu)
 
 
+@quiet_arithmetic
 def certified_epsilon(
     own: np.ndarray,
     other: np.ndarray,

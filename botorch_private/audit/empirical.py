@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.memory import require_memory
 from botorch_private.audit.bounds import (
     certified_epsilon,
     epsilon_from_rates,
     gaussian_epsilon_from_rates,
 )
+from botorch_private.audit.goodness_of_fit import reference
+from botorch_private.audit.honest import counterpart
+from botorch_private.audit.independent_rows import dependence
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
 from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
+from botorch_private.privacy.noise_law import NoiseLaw
 
 _AT_ONCE = 100_000  # rows of one release
+_COPIES = 6  # of all trials: the noise under both tables, parts of it, and what the likelihood takes
 _SAME_SUBSPACE = 1e-6  # relative residual
 
 
+@quiet_arithmetic
 def empirical_epsilon(
     mechanism: Mechanism,
     records: Any,
@@ -58,7 +67,9 @@ def empirical_epsilon(
             the arithmetic is audited, not the operating system's entropy.
 
     Returns:
-        The bound, beside what the guarantee claims at this distance.
+        The bound, beside what the guarantee claims at this distance, what the same test finds for
+        honest noise, and how narrow noise must be for it to refute the claim. In many dimensions that is
+        far narrower than claimed: `noise_audit` sees a wrong width.
 
     Raises:
         ValueError: If the tables do not differ in exactly one row, or a number is out of range.
@@ -75,49 +86,99 @@ def empirical_epsilon(
     validate.count(minimum=100, trials=trials)
     validate.probability(confidence=confidence)
     validate.generator(generator=generator)
+    width = max(tables.records.shape[1], getattr(mechanism, "projection_dim", None) or 0)
+    require_memory(
+        _COPIES * 8 * trials * width,
+        what=f"an audit of {trials} trials, each of a row of {width} numbers,",
+        remedy="take fewer trials",
+    )
     if generator is None:
         generator = torch.Generator()
         generator.seed()
     guarantee = mechanism.guarantee(*tables.records.shape)
     law_of = getattr(mechanism, "law", None)
     law = None if law_of is None else law_of(tables.records.shape[1])
+    claimed = guarantee.at(tables.distance)
+    rule: Callable[[float, float, float], float] = epsilon_from_rates
+    honest, sees, problems = None, None, ()
     if law is None:
         scores = _residual_scores(mechanism, tables, trials, generator)
-        rule, method = epsilon_from_rates, "residual from the column space"
+        method = "residual from the column space"
     else:
-        scores = _likelihood_scores(mechanism, law, tables, trials, generator)
-        rule, method = epsilon_from_rates, "likelihood ratio"
+        method = "likelihood ratio"
         if law.kind == "gaussian" and law.dim == law.features:  # a mixture of them has no mu
             rule, method = gaussian_epsilon_from_rates, "likelihood ratio, by mu"
+        found = _trials(mechanism, tables, trials, generator)
+        # Each trial must have noise of its own, or error rates say nothing: that comes first.
+        problems = dependence(torch.cat([found.noise, found.more_noise]).numpy())
+        scores = _likelihood_scores(law, found)
+        rng = np.random.default_rng(int(torch.randint(2**62, (1,), generator=generator)))
+        as_claimed = found.as_claimed(
+            law, tables.neighbour[tables.row] - tables.records[tables.row], rng
+        )
+        honest, sees = counterpart(
+            lambda share: certified_epsilon(
+                *_likelihood_scores(law, as_claimed, share), guarantee.delta, confidence, rule
+            ),
+            claimed,
+        )
+    bound = 0.0 if problems else certified_epsilon(*scores, guarantee.delta, confidence, rule)
     return AuditResult(
-        lower_bound=certified_epsilon(*scores, guarantee.delta, confidence, rule),
-        claimed=guarantee.at(tables.distance),
+        lower_bound=bound,
+        claimed=claimed,
         delta=guarantee.delta,
         distance=tables.distance,
         confidence=confidence,
         trials=trials,
         method=method,
+        honest=honest,
+        sees=sees,
+        problems=problems,
     )
 
 
 # --- scores: larger where it was `records` ---
 
 
-def _likelihood_scores(
-    mechanism: Any, law: Any, tables: Neighbours, trials: int, generator: torch.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+class _Trials(NamedTuple):
+    """Noise of releases of both tables, and the released step from the one record to the other.
+
+    All are ``trials x k``; a step that is the same in all trials is one row.
+    """
+
+    noise: Tensor
+    step: Tensor
+    more_noise: Tensor
+    more_step: Tensor
+
+    def as_claimed(self, law: NoiseLaw, step: Tensor, rng: np.random.Generator) -> _Trials:
+        """The same with noise of the claimed law. A rotation changes no angle, and is left out."""
+        steps = (step, step) if law.dim == len(step) else (self.step, self.more_step)
+        shape = len(self.noise), steps[0].shape[-1]
+        noise = [
+            torch.from_numpy(reference(law, shape[0] * shape[1] // law.dim, rng).reshape(shape))
+            for _ in range(2)
+        ]
+        return _Trials(noise[0], steps[0], noise[1], steps[1])
+
+
+def _trials(mechanism: Any, tables: Neighbours, trials: int, generator: torch.Generator) -> _Trials:
     own, other = tables.records[tables.row], tables.neighbour[tables.row]
     step = other - own
     if mechanism.projection_dim is None:
-        steps = step, step
-        errors = [_copies(mechanism, row, trials, generator) - own for row in (own, other)]
-    else:
-        (noise, first), (again, second) = (
-            _one_by_one(mechanism, step, trials, generator) for _ in range(2)
-        )
-        steps, errors = (first, second), [noise, again + second]
-    ratios = [log_ratio(law, *each).numpy() for each in zip(errors, steps, strict=True)]
-    return ratios[0], ratios[1]
+        one, more = (_copies(mechanism, row, trials, generator) - row for row in (own, other))
+        return _Trials(one, step, more, step)
+    one, more = (_one_by_one(mechanism, step, trials, generator) for _ in range(2))
+    return _Trials(*one, *more)
+
+
+def _likelihood_scores(
+    law: NoiseLaw, found: _Trials, share: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of releases of both tables, with so much of the noise."""
+    own = log_ratio(law, share * found.noise, found.step)
+    other = log_ratio(law, share * found.more_noise + found.more_step, found.more_step)
+    return own.numpy(), other.numpy()
 
 
 def _copies(mechanism: Any, row: Tensor, trials: int, generator: torch.Generator) -> Tensor:

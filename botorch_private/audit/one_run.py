@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.stats import binom
+from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private.audit.goodness_of_fit import reference
+from botorch_private.audit.honest import counterpart
+from botorch_private.audit.independent_rows import dependence
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.audit.result import AuditResult
 from botorch_private.curator.mechanisms import NoisyProjection
@@ -39,7 +44,8 @@ def one_run_audit(
         generator: Coins and noise. None: random.
 
     Returns:
-        The bound at the largest distance between a record and its alternative.
+        The bound at the largest distance between a record and its alternative, beside what the same
+        test finds for honest noise.
 
     Raises:
         ValueError: If the tables do not fit, a row has no alternative, or the mechanism projects.
@@ -69,27 +75,46 @@ def one_run_audit(
         generator.seed()
     n, d = one.shape
     coins = torch.rand(n, generator=generator) < 0.5
-    rows = mechanism.apply(torch.where(coins.unsqueeze(-1), other, one), generator=generator)
-    ratio = log_ratio(mechanism.law(d), rows - one, other - one)
+    chosen = torch.where(coins.unsqueeze(-1), other, one)
+    noise = mechanism.apply(chosen, generator=generator) - chosen
+    # Canaries are independent only if their noise is: that comes first.
+    problems = dependence(noise.numpy())
+    law = mechanism.law(d)
     guarantee = mechanism.guarantee(n, d)
     distance = float(distances.max())
-    order = torch.argsort(ratio.abs(), descending=True)
-    right = ((ratio < 0) == coins)[order].numpy()
-    # How many to guess must not depend on the coins: ten choices, each at a tenth of the failures.
-    choices = np.unique(np.geomspace(max(1, n // 100), n, 10).astype(int))
-    failure = (1 - confidence) / len(choices)
-    bounds = [
-        lower_bound(n, int(guesses), int(right[:guesses].sum()), guarantee.delta, failure)
-        for guesses in choices
-    ]
+    claimed = guarantee.at(distance)
+    rng = np.random.default_rng(int(torch.randint(2**62, (1,), generator=generator)))
+    as_claimed = torch.from_numpy(reference(law, n, rng))
+
+    def bound_of(noise: Tensor) -> float:
+        ratio = log_ratio(law, chosen + noise - one, other - one)
+        return _certified(ratio, coins, guarantee.delta, confidence)
+
+    honest, sees = counterpart(lambda share: bound_of(share * as_claimed), claimed)
     return AuditResult(
-        lower_bound=max(bounds),
-        claimed=guarantee.at(distance),
+        lower_bound=0.0 if problems else bound_of(noise),
+        claimed=claimed,
         delta=guarantee.delta,
         distance=distance,
         confidence=confidence,
         trials=n,
         method="one release, rows as canaries",
+        honest=honest,
+        sees=sees,
+        problems=problems,
+    )
+
+
+def _certified(ratio: Tensor, coins: Tensor, delta: float, confidence: float) -> float:
+    """Epsilon from guesses of ``n`` coins by likelihood ratios."""
+    n = len(coins)
+    order = torch.argsort(ratio.abs(), descending=True)
+    right = ((ratio < 0) == coins)[order].numpy()
+    # How many to guess must not depend on the coins: ten choices, each at a tenth of the failures.
+    choices = np.unique(np.geomspace(max(1, n // 100), n, 10).astype(int))
+    failure = (1 - confidence) / len(choices)
+    return max(
+        lower_bound(n, int(guesses), int(right[:guesses].sum()), delta, failure) for guesses in choices
     )
 
 
@@ -117,6 +142,7 @@ def lower_bound(
     return low
 
 
+@quiet_arithmetic
 def p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
     """Bound of the chance of so many right guesses under ``(epsilon, delta)`` privacy.
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from botorch_private._base import validate
+from botorch_private._base.progress import tqdm
 from botorch_private.exchange.release import Release
 
 _LEVEL = 0.01

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from scipy.spatial import KDTree
 from scipy.stats import ortho_group
-from tqdm import tqdm
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.progress import tqdm
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.exchange.release import Release
@@ -31,6 +32,7 @@ _CONVERGED = 1e-6
 _LEAST_SHARE = 0.01  # of a direction's variance that noise is not held to explain
 
 
+@quiet_arithmetic
 def registration_attack(
     release: Release, sample: Any, scaling: PublicScaling, *, seed: int = 0, progress: bool = True
 ) -> Reconstruction:
@@ -92,6 +94,7 @@ def registration_attack(
     return Reconstruction(scaling.inverse(torch.from_numpy(whole)), error)
 
 
+@quiet_arithmetic
 def guess(release: Release, sample: Any, *, seed: int = 0) -> Reconstruction:
     """Guess each record as a random one of the public sample: what an attack has to beat.
 

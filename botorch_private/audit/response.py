@@ -102,7 +102,10 @@ def _truths(true: np.ndarray, honest: np.ndarray, law: ResponseLaw) -> Iterator[
     lies = int((~honest).sum())
     share = binomtest(lies, len(true), 1 - law.p)
     yield Check(
-        "lies are told with probability 1 - p", float(share.pvalue), f"{lies}", f"{(1 - law.p) * len(true):.1f}"
+        "lies are told with probability 1 - p",
+        float(share.pvalue),
+        f"{lies}",
+        f"{(1 - law.p) * len(true):.1f}",
     )
 
 

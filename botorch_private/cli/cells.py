@@ -69,7 +69,9 @@ def add_cells(commands: Any) -> None:
     option("--output", type=Path, required=True, metavar="TOML", help="file to write")
     check = add_command(verbs, "check", _check, "what declared cells amount to; no table is needed")
     check.add_argument("cells", type=Path, metavar="TOML", help="file of cells, or of ranges with edges")
-    check.add_argument("--epsilon", type=float, help="also say how often a label is true at this epsilon")
+    check.add_argument(
+        "--epsilon", type=float, help="also say how often a label is true at this epsilon"
+    )
 
 
 def _suggest(options: argparse.Namespace) -> int:
@@ -120,7 +122,9 @@ def _learn(options: argparse.Namespace) -> int:
     assert cells.score is not None
     print(f"Wrote {options.output}: {cells.count} cells.")
     print(f"{cells.score.promise.sentence.capitalize()}.")
-    print(f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record --epsilon 3")
+    print(
+        f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record --epsilon 3"
+    )
     return 0
 
 
@@ -140,7 +144,9 @@ def _check(options: argparse.Namespace) -> int:
     if cells.score is not None:
         print(f"{cells.score.promise.sentence.capitalize()}.")
     if law is not None:
-        print(f"At epsilon {options.epsilon:g} for a whole record, {100 * law.p:.1f} % of labels are true.")
+        print(
+            f"At epsilon {options.epsilon:g} for a whole record, {100 * law.p:.1f} % of labels are true."
+        )
     return 0
 
 

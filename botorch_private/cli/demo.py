@@ -12,9 +12,9 @@ from multiprocessing import get_context
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from botorch_private._base import validate
+from botorch_private._base.progress import tqdm
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from botorch_private._base.whole_file import write_whole
 
 # Okabe & Ito's palette: told apart by colour-blind readers, and in grey by the line styles.
 _COLOURS = ("#000000", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#D55E00", "#56B4E9")
@@ -37,7 +41,9 @@ def _axes(path: str | os.PathLike[str], **labels: str) -> Iterator[Any]:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, format=Path(path).suffix[1:].lower() or None)
+    write_whole(Path(path), picture.getvalue())
 
 
 def plot_regret(

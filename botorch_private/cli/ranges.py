@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, refusals
+from botorch_private.cli.output import add_output, check_output, write_output
+from botorch_private.cli.streams import put, tell
 
 
 def add_ranges(commands: Any) -> None:
@@ -17,7 +19,7 @@ def add_ranges(commands: Any) -> None:
         "ranges",
         "declare the features of a table, without looking at its values",
         "'template' starts a file of declared ranges from the names of a table's columns; 'check' says "
-        "what a file amounts to. Neither looks at a value of the table.",
+        "what a file amounts to. Neither takes a value of the table.",
     )
     template = add_command(
         verbs,
@@ -25,44 +27,42 @@ def add_ranges(commands: Any) -> None:
         _template,
         "start a file of ranges from the names of a table's columns",
         "Print, or write, an entry for each column, to be filled in by hand. In a terminal it offers to "
-        "ask for kinds and ranges. It reads the names of the columns and no value: a range that comes "
+        "ask for kinds and ranges. It takes the names of the columns and no value: a range that comes "
         "from the table would void the guarantee.",
+        epilog="  botorch-private ranges template table.csv --output ranges.toml",
     )
-    template.add_argument("table", type=Path, help="the records, .csv or .parquet")
-    template.add_argument(
-        "--output", type=Path, metavar="TOML", help="file to write (default: print it)"
-    )
+    template.add_argument("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
+    add_output(template, "file to write (default: print it)", metavar="TOML")
     check = add_command(
         verbs,
         "check",
         _check,
         "what one unit of each feature is, and how many units wide each feature is",
-        "Show what declared ranges amount to; no table is needed.",
+        "Show what declared ranges amount to; no table is needed. One unit is the distance that epsilon "
+        "is for.",
+        epilog="  botorch-private ranges check ranges.toml",
     )
     check.add_argument("ranges", type=Path, metavar="TOML", help="the file of declared ranges")
 
 
 def _template(options: argparse.Namespace) -> int:
-    from botorch_private._base.whole_file import require_folder, write_whole
     from botorch_private.curator.features.tables import read_names
     from botorch_private.curator.features.template import template
 
     output: Path | None = options.output
+    if output is not None:
+        check_output(options, output)
     with refusals(options):
-        if output is not None:
-            require_folder(output)
-            if output.exists():
-                raise FileExistsError(f"there is something at {output} already: name a new file")
         columns = read_names(options.table)
         declared = _asked(columns)
         text = template(columns, declared)
         if output is None:
-            print(text, end="")
+            put(text)
             return 0
-        write_whole(output, text.encode("utf-8"))
+    write_output(options, output, text.encode("utf-8"))
     left = [name for name in columns if name not in declared]
-    print(f"Wrote {output}. " + ("Fill it in" if left else "Look it through") + ", then:")
-    print(f"  botorch-private ranges check {output}")
+    next_step = "Fill it in" if left else "Look it through"
+    tell(f"Wrote {output}. {next_step}, then:\n  botorch-private ranges check {output}")
     return 0
 
 

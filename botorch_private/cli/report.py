@@ -8,41 +8,55 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from botorch_private.cli.common import count
+from botorch_private.cli.common import add_command, count
+from botorch_private.cli.output import add_output, check_output, write_output
+from botorch_private.cli.streams import tell
+from botorch_private.cli.words import os_error, shown_path
 
 if TYPE_CHECKING:
     from botorch_private.report import Report
 
 
+_EPILOG = """\
+  botorch-private report release.safetensors --ranges ranges.toml            # for everybody
+  botorch-private report folder/release.safetensors --ranges ranges.toml \\
+    --records table.csv --ledger folder/ledger.json --output mine.html       # for the curator alone
+"""
+
+
 def add_report(commands: Any) -> None:
     """Add `report` to the commands."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "report",
-        help="what a release leaks, how sure that is, and what a second release would cost",
-        description=(
-            "Write a page about one or several releases, for a reader who does not read proofs: what is "
-            "promised, in the units of the features; what an attacker finds out; a test attack, run "
-            "now; and what all releases cost together. Without --records it uses public facts alone, so "
-            "that whoever holds the release can make it."
-        ),
+        _report,
+        "what a release leaks, how sure that is, and what a second release would cost",
+        "Write a page about one or several releases, for a reader who does not read proofs: what is "
+        "promised, in the units of the features; what an attacker finds out; a test attack, run now; "
+        "and what all releases cost together. Without --records it uses public facts alone, so that "
+        "whoever holds the release can make it.",
+        epilog=_EPILOG,
     )
     add = parser.add_argument
-    add("releases", nargs="+", type=Path, metavar="RELEASE", help="files written by Release.save")
+    releases = "release files: release.safetensors of a curator's folder, or written by Release.save"
+    add("releases", nargs="+", type=Path, metavar="RELEASE", help=releases)
     add("--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public")
     records = (
         "the released table, .csv or .parquet; needs --ranges. The report is then for the curator's "
         "eyes only"
     )
     add("--records", type=Path, metavar="TABLE", help=records)
-    ledger = "the curator's ledger, for the total of all releases"
+    person = "column of the table that tells people apart, for what the one with most records pays"
+    add("--person", metavar="COLUMN", help=person)
+    ledger = "the curator's ledger, for the total of all releases (in a curator's folder: ledger.json)"
     add("--ledger", type=Path, metavar="FILE", help=ledger)
     trials = (
-        "releases of each of two tables in the test attack (default: 100000, with a projection 1000)"
+        "releases of each of two tables in the test attack, >= 100 (default: 100000, with a projection "
+        "1000)"
     )
-    add("--trials", type=count, help=trials)
-    add("--output", type=Path, metavar="HTML", help="the page to write (default: report.html)")
+    add("--trials", type=count, metavar="N", help=trials)
+    add_output(parser, "the page to write (default: report.html)", metavar="HTML")
     add("--text", action="store_true", help="print the report instead of writing a page")
-    parser.set_defaults(action=_report, parser=parser)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -55,15 +69,18 @@ def _report(options: argparse.Namespace) -> int:
     if options.text and options.output is not None:
         parser.error("argument --output: --text prints the report and writes no page, give one of them")
     if not options.text:
-        _check_output(parser, output)
+        check_output(options, output, (".html", ".htm"))
+        _check_layout(parser)
     if options.records is not None and options.ranges is None:
         parser.error(
             "argument --records: needs --ranges, the declared ranges by which the table was released"
         )
+    if options.person is not None and options.records is None:
+        parser.error("argument --person: needs --records, the table that has the column")
     if options.trials is not None and options.trials < 100:
         parser.error(f"argument --trials: must be at least 100, got {options.trials}")
-    names = [str(path) for path in options.releases]
-    encoding = records = ledger = None
+    names = [shown_path(path) for path in options.releases]
+    encoding = records = ledger = most = None
     with _naming("RELEASE", parser):
         releases = [Release.load(path) for path in options.releases]
     if options.ranges is not None:
@@ -84,6 +101,11 @@ def _report(options: argparse.Namespace) -> int:
                     f"argument --records: the table must be the released one, but {name} has "
                     f"{len(release.candidates)} rows and {options.records} has {len(records)} records"
                 )
+    if options.person is not None and options.records is not None:
+        from botorch_private.curator.features.persons import most_records
+
+        with _naming("--person", parser):
+            most = most_records(options.records, options.person)
     if options.ledger is not None:
         from botorch_private.report.spent import opened
 
@@ -96,14 +118,15 @@ def _report(options: argparse.Namespace) -> int:
             names=names,
             scaling=scaling,
             records=records,
+            most_records=most,
             ledger=ledger,
             trials=options.trials,
         )
     if options.text:
         print(made.text(), end="")
         return 0
-    made.save(output)
-    print("\n".join(_three_lines(made, output)))
+    write_output(options, output, made.html().encode("utf-8"))
+    tell("\n".join(_three_lines(made, output)))
     return 0
 
 
@@ -114,19 +137,16 @@ def _naming(option: str, parser: argparse.ArgumentParser) -> Iterator[None]:
         yield
     except ImportError as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
-    except (OSError, ValueError) as error:
-        parser.error(f"argument {option}: {error}")
+    except OSError as error:
+        words = os_error(error) if error.strerror else error
+        parser.exit(2, f"{parser.prog}: argument {option}: {words}\n")
+    except ValueError as error:
+        parser.exit(2, f"{parser.prog}: argument {option}: {error}\n")
 
 
-def _check_output(parser: argparse.ArgumentParser, output: Path) -> None:
+def _check_layout(parser: argparse.ArgumentParser) -> None:
     from botorch_private.report.html import require_layout
 
-    if not output.parent.is_dir():
-        parser.error(f"argument --output: there is no folder {output.parent}")
-    if output.suffix.lower() not in (".html", ".htm"):
-        parser.error(f"argument --output: the name must end in .html, got {output}")
-    if output.is_dir():
-        parser.error(f"argument --output: {output} is a folder")
     with _naming("--output", parser):
         require_layout()
 
@@ -139,7 +159,7 @@ def _three_lines(made: Report, output: Path) -> tuple[str, str, str]:
     total, found = made.facts.total, worst(made.audits)
     tested = "The test attack could not be run."
     if found is not None:
-        verb = "REFUTES" if found.refuted else "does not refute"
+        verb = "REFUTES" if any(audit.refuted for audit in made.audits) else "does not refute"
         tested = (
             f"The test attack {verb} it: epsilon is at least {down(found.lower_bound)} where "
             f"{up(found.claimed)} is promised."

@@ -6,11 +6,15 @@ from torch import Tensor
 
 from botorch_private.curator.ledger import BudgetError
 from botorch_private.curator.noised_answers import NoisedAnswers
-from botorch_private.curator.objective import MeasurementError, Objective
+from botorch_private.curator.objective import Objective, unmeasurable
 
 
 class Answers:
     """Answers about records, kept for as long as the table is.
+
+    Where answers are noised, each record that was tried counts, whether it got an answer, failed or was
+    interrupted: nothing else that depends on it is told. Where they are not, no promise is made about
+    outcomes, and an attempt without an answer costs nothing.
 
     Args:
         objective: Measures a record.
@@ -44,12 +48,13 @@ class Answers:
             row: Its released row, for messages: they name nothing else of it.
 
         Raises:
-            ValueError: If the objective returned no finite number.
-            MeasurementError: If the objective failed; for good where answers are noised.
+            MeasurementError: If the objective failed, or returned no finite number (a ValueError as
+                well then); for good where answers are noised.
+            KeyboardInterrupt: If it was interrupted, which counts as a failure.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
         if record in self._unmeasured:
-            raise MeasurementError(f"released row {row} cannot be measured")
+            raise unmeasurable(row)
         if record not in self._values:
             if self.left is not None and self.left <= 0:
                 raise BudgetError(
@@ -62,9 +67,9 @@ class Answers:
     def _measured(self, record: int, features: Tensor, row: int) -> float:
         if self.noised is None:
             return self.objective(record, features, row)
-        try:
-            outcome = self.objective.quietly(record, features, row)
-        except MeasurementError:
-            self._unmeasured.add(record)  # it counts, and is not tried again
-            raise
+        # It counts as soon as it is tried, and stays without an answer unless it gets one: however an
+        # objective ends, by Ctrl-C too, its end may depend on the record, and is no free question.
+        self._unmeasured.add(record)
+        outcome = self.objective.quietly(record, features, row)
+        self._unmeasured.discard(record)
         return self.noised.of(record, outcome)

@@ -13,19 +13,19 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.curator.answers import Answers
+from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_joining
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import BudgetError, Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
-from botorch_private.curator.publish import Published, check_parts, publish, publish_more
-from botorch_private.curator.record_index import RecordIndex
+from botorch_private.curator.publish import Published, check_ledger, check_parts, publish, publish_more
+from botorch_private.curator.repeats import refuse_repeats
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
-from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 
 class Curator:
@@ -55,7 +55,13 @@ class Curator:
 
     Raises:
         ValueError: If an argument is unusable; nothing has been released then.
+        MemoryError: If the release would need more memory than there is; nothing has been released then.
         BudgetError: If the release exceeds the privacy budget; nothing has been released then.
+
+    Warns:
+        ClippedRecordsWarning: If many records lie outside of a declared range; before the release, as in
+            `add` and `rerelease`.
+        PrivacyLeakWarning: If ranges seem to come from the table: likewise.
 
     Example:
         >>> curator = Curator(records, scaling=scaling, mechanism=mechanism, objective=outcomes)
@@ -103,6 +109,7 @@ class Curator:
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers = Answers(measure, noised, max_queries)
         self._lock = threading.RLock()
+        warn_of_fit(self._records, scaling, stacklevel=2)
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
@@ -140,7 +147,7 @@ class Curator:
         return None if known is None else known.clone()
 
     @property
-    def last_failure(self) -> Exception | None:
+    def last_failure(self) -> BaseException | None:
         """What the objective raised last. For the curator's eyes only: it may name a record's values."""
         return self._answers.objective.last_failure
 
@@ -184,9 +191,10 @@ class Curator:
             index: Released row in 0..n-1.
 
         Raises:
-            ValueError: If there is no such row, or the objective returned no finite number.
-            MeasurementError: If the objective failed. The row may be asked for again, except where
-                answers are noised: there it counts as measured, and stays without an answer.
+            ValueError: If there is no such row.
+            MeasurementError: If the objective failed, or returned no finite number. The row may be
+                asked for again, except where answers are noised: there it counts as measured, and
+                stays without an answer.
             RuntimeError: In a forked copy, or after `hand_over`.
             BudgetError: If the record was never measured and `max_queries` are spent.
         """
@@ -196,7 +204,7 @@ class Curator:
             record = int(self._published.permutation[row])
             return Observation(row, self._answers.of(record, self._records[record], row))
 
-    def add(self, records: Any, outcomes: Any = None) -> Release:
+    def add(self, records: Any, outcomes: Any = None, *, repeats: bool = False) -> Release:
         """Let further records join the table, and their rows the release.
 
         Rows, indices and answers so far stay as they are; a `Modeler` on the new release goes on from
@@ -206,36 +214,45 @@ class Curator:
         Args:
             records: ``m x d`` raw records of people who are not in the table yet, ``m >= 1``.
             outcomes: ``m`` outcomes, where the objective is a vector; else None.
+            repeats: Whether people of the table may be among them. Who is in both pays for two rows,
+                with l2 Laplace noise twice the epsilon. So the new rows, and answers about them, are
+                then charged to everybody, as a `rerelease` is. False: records that are in the table
+                already are refused. Whether some are depends on the data: that is for the curator alone.
 
         Returns:
             The release of all records, the new ones last.
 
         Raises:
-            ValueError: If the records are unusable, the mechanism cannot add rows, or outcomes may
-                depend on other records; nothing has been released then.
+            ValueError: If the records are unusable or, without ``repeats``, within a step of the grid
+                (2^-12 units in each coordinate, after clipping) of one of the table; the mechanism
+                cannot add rows; or outcomes may depend on other records. Nothing was released then.
             BudgetError: If the budget does not allow for it; nothing has been released then.
+
+        Warns:
+            PrivacyLeakWarning: Without ``repeats``, if one is within 0.001 units of one of the table.
         """
         table = self._scaling.check(records)
         answers = self._answers
         known = answers.objective.of_joining(outcomes, records, len(table))
         with self._lock:
             self._refuse_copies()
-            known_before = RecordIndex(self._records.numpy())
+            if not repeats:
+                refuse_repeats(table, self._records, self._scaling)
             joined = torch.cat([self._records, table])
+            noised = answers.noised
+            noise = None if noised is None else noised.draw(len(table))  # may fail: before it is spent
+            warn_of_joining(self._records, table, self._scaling, stacklevel=2)
             published = publish_more(
-                self._published, table, ledger=self._ledger, generator=self._generator
+                self._published,
+                table,
+                repeats=repeats,
+                ledger=self._ledger,
+                generator=self._generator,
             )
-            if answers.noised is not None:
-                answers.noised.join(len(table))
+            if noised is not None and noise is not None:
+                noised.join(noise)
             answers.objective.join(known)
             self._records, self._published = joined, published
-            if (known_before.find(table.numpy()) >= 0).any():
-                warnings.warn(
-                    "some of the records that join equal records of the table: if they are of the same "
-                    "people, those people are released twice, and are charged for one release only",
-                    PrivacyLeakWarning,
-                    stacklevel=2,
-                )
             return self.release
 
     def rerelease(self) -> Release:
@@ -257,6 +274,7 @@ class Curator:
                     f"which costs nothing, or agree to a total by "
                     f"privacy_budget=PrivacyGuarantee.budget(epsilon, delta)"
                 )
+            warn_of_fit(self._records, self._scaling, stacklevel=2)
             self._published = self._publish(answers_promised=True)
             return self.release
 
@@ -299,8 +317,7 @@ class Curator:
 def _ledger(budget: PrivacyGuarantee | None, ledger: Ledger | None) -> Ledger:
     if ledger is None:
         return Ledger(budget)
-    if not isinstance(ledger, Ledger):
-        raise TypeError(f"ledger must be a Ledger, got {type(ledger).__name__}")
+    check_ledger(ledger)
     if budget is not None:
         raise ValueError("privacy_budget must be None beside a ledger: give it to Ledger(budget)")
     return ledger

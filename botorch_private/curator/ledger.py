@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -57,6 +58,9 @@ class Ledger:
     Entries about the same record compose (`compose`). Entries about different records do not: a change
     of one record changes only what is about it (parallel composition, McSherry 2009, Theorem 4), so a
     record that joined the table later is charged for what came after.
+
+    Releases of different columns of the table, or by different ranges, share its ledger: their epsilons
+    add up, at distances in the units of each release (`compose`). The budget is for that total.
 
     A ledger holds public facts alone: guarantees, counts and times, no record. Keep one for each table,
     and hand it to everything that releases it. With a file, entries survive the process, and several
@@ -127,7 +131,9 @@ class Ledger:
         """The most that was spent on a record at one unit; None where nothing was."""
         return next(iter(self.totals), None)
 
-    def spend(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+    def spend(
+        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+    ) -> None:
         """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
 
         Call it before anything is drawn. Where the process dies in between, too much is charged, never
@@ -137,18 +143,21 @@ class Ledger:
             guarantees: Of all that is about to leave together.
             start: First record, in the order in which they joined the table; at most `records`.
             stop: The record after the last one.
+            everybody: Whether these records may be of people who have records before ``start``: all of
+                those are charged as well then, since nobody can say which.
 
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
                 not hold while there is a budget; nothing is entered then.
-            ValueError: If the ledger is of another table, by its unit or its number of records.
+            ValueError: If the ledger is of another table, by its number of records.
         """
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
         with self._exclusive():
             self._refuse_other_table(start, stop)
+            start = 0 if everybody else start
+            new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
             entries = [*self._entries, *new]
             for history in _histories(entries, start, stop):
                 self._refuse_excess(history, len(new))
@@ -175,7 +184,7 @@ class Ledger:
             )
 
     def _refuse_excess(self, history: list[PrivacyGuarantee], new: int) -> None:
-        after = total(history)  # also refuses to add different units
+        after = total(history)
         if self.budget is None:
             return
         for guarantee in history:
@@ -187,7 +196,9 @@ class Ledger:
         floating_point = sum(part.delta_fp for part in after.parts or (after,))
         delta = max(self.budget.delta, floating_point)
         least = least_delta(after.parts or (after,))
-        epsilon = compose(history, delta=delta).epsilon if least <= delta else float("inf")
+        epsilon = compose(history, delta=delta).epsilon if least <= delta else math.inf
+        if math.isinf(epsilon):
+            raise BudgetError(_needs_delta(self.budget, after, again=len(history) > new))
         if not epsilon <= self.budget.epsilon:
             before = history[:-new]
             spent = compose(before, delta=delta).epsilon if before else 0.0
@@ -256,6 +267,21 @@ class Ledger:
             ],
         }
         return FORMAT.dumps(content, indent=1)
+
+
+def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee, *, again: bool) -> str:
+    """What to say where no epsilon at all is enough, as for Gaussian noise at a delta of 0."""
+    agreed = f"a delta of {budget.delta:g} only" if budget.delta else "no delta"
+    laws = [part.law for part in asked.parts or (asked,)]
+    gaussian = any(law is not None and law.kind == "gaussian" for law in laws)
+    delta = round_up(asked.delta, 2)
+    what = "Gaussian noise" if gaussian else "what is asked for"
+    what += ", with what was released before," if again else ""
+    return (
+        f"the privacy budget has {agreed}, and {what} needs {delta}: agree to a budget "
+        f"with a delta, such as PrivacyGuarantee.budget({budget.epsilon:g}, delta={delta}), "
+        f"or release with noise='laplace'"
+    )
 
 
 def _guarantee(value: Any) -> PrivacyGuarantee | None:

@@ -45,13 +45,15 @@ class NoisedAnswers:
             answers=answers, seeded=generator is not None
         )
         self._generator = generator
-        self.grid_noise = np.zeros(0, dtype=np.int64)
-        self.join(n)
+        self.grid_noise = self.draw(n)
 
-    def join(self, count: int) -> None:
-        """Draw the noise of so many more records."""
-        more = self.mechanism.draw_grid_noise(count, generator=self._generator)
-        self.grid_noise = np.concatenate([self.grid_noise, more])
+    def draw(self, count: int) -> np.ndarray:
+        """Noise of so many more records, before anything is spent on them; `join` takes it over."""
+        return self.mechanism.draw_grid_noise(count, generator=self._generator)
+
+    def join(self, noise: np.ndarray) -> None:
+        """Take over what `draw` drew, once the records have joined."""
+        self.grid_noise = np.concatenate([self.grid_noise, noise])
 
     def of(self, record: int, outcome: float) -> float:
         """The answer about a record with this outcome."""

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import require_labels
+from botorch_private._base.frames import OUTCOME_REMEDY, require_labels
+from botorch_private.exchange.observation import NoValueError
+
+_GIVE_UP = "; a search goes on without it by run(..., failures='skip') or modeler.skip"
+_Result = TypeVar("_Result")
 
 
-class MeasurementError(RuntimeError):
-    """The objective failed on a record; its own error stays with the curator."""
+class MeasurementError(NoValueError):
+    """The objective failed on a record; its own error stays with the curator.
+
+    A modeler gives the row up by ``modeler.skip(error.row)``, or ``run(..., failures="skip")``.
+    """
+
+
+class _NoNumber(MeasurementError, ValueError):
+    """The objective returned something else; a ValueError as well, as it always was."""
 
 
 class Objective:
@@ -34,10 +46,12 @@ class Objective:
     def __init__(self, objective: Callable[[Tensor], Any] | Any, records: Any, n: int) -> None:
         self._measure: Callable[[Tensor], Any] | None = objective if callable(objective) else None
         self.outcomes: Tensor | None = None
-        if self._measure is None:
+        if self._measure is not None:
+            refuse_uncallable(self._measure)
+        else:
             require_labels("objective", objective, records, "records")
-            self.outcomes = validate.vector(objective=objective, length=n)
-        self.last_failure: Exception | None = None
+            self.outcomes = validate.vector(objective=objective, length=n, remedy=OUTCOME_REMEDY)
+        self.last_failure: BaseException | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
         """Check the outcomes of records that join; `join` takes them over.
@@ -52,7 +66,7 @@ class Objective:
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
         require_labels("outcomes", outcomes, records, "records")
-        return validate.vector(outcomes=outcomes, length=count)
+        return validate.vector(outcomes=outcomes, length=count, remedy=OUTCOME_REMEDY)
 
     def join(self, outcomes: Tensor | None) -> None:
         """Take over what `of_joining` checked."""
@@ -68,21 +82,10 @@ class Objective:
         Raises:
             MeasurementError: If the callable raises, or returns no number; with one message for all.
         """
-        outcome = None
-        try:
-            outcome = self._called(record, features)
-            outcome = None if math.isnan(outcome) else outcome
-        except Exception as error:
-            self.last_failure = error
-        if outcome is None:
-            raise MeasurementError(f"released row {row} cannot be measured")
+        outcome = self._attempted(lambda: number_of(self._called(record, features)))
+        if outcome is None or math.isnan(outcome):
+            raise unmeasurable(row)
         return outcome
-
-    def _called(self, record: int, features: Tensor) -> float:
-        if self._measure is None:
-            assert self.outcomes is not None
-            return float(self.outcomes[record])
-        return number_of(self._measure(features.clone()))
 
     def __call__(self, record: int, features: Tensor, row: int) -> float:
         """Measure a record.
@@ -93,25 +96,58 @@ class Objective:
             row: Its released row, for messages: they name nothing else of it.
 
         Raises:
-            MeasurementError: If the callable raises.
-            ValueError: If it returns no finite number.
+            MeasurementError: If the callable raises, or returns no finite number (a ValueError as well).
         """
+        result = self._attempted(lambda: (self._called(record, features),))
+        if result is None:
+            raise MeasurementError(
+                f"measuring released row {row} failed; what went wrong is in the curator's "
+                f"last_failure, since it may name values of the record{_GIVE_UP}",
+                row,
+            )
+        number = self._attempted(lambda: number_of(result[0]))
+        if number is None:
+            raise _NoNumber(f"objective must return one number, got something else {_for(row)}", row)
+        if not math.isfinite(number):
+            raise _NoNumber(
+                f"objective must return a finite number, got something else {_for(row)}", row
+            )
+        return number
+
+    def _called(self, record: int, features: Tensor) -> Any:
         if self._measure is None:
             assert self.outcomes is not None
             return float(self.outcomes[record])
-        failure, value = None, None
+        return self._measure(features.clone())
+
+    def _attempted(self, step: Callable[[], _Result]) -> _Result | None:
+        """Run code of the objective: its result, or None if it raises whatever there is.
+
+        What is raised goes to `last_failure` and nowhere else, and no error is chained to it: its text,
+        and even its type, may depend on the record. Ctrl-C and an exit stop the program all the same,
+        but as errors of our own, which say nothing of what the objective gave them to say.
+
+        Raises:
+            KeyboardInterrupt: If it was interrupted.
+            SystemExit: If it asked the program to end; with status 1, whatever it wanted.
+        """
+        stop: BaseException | None = None
         try:
-            value = self._measure(features.clone())
-        except Exception as error:
-            failure = error
-        # Raised outside of the handler: an error that is chained to it would carry its text along.
-        if failure is not None:
-            self.last_failure = failure
-            raise MeasurementError(
-                f"measuring released row {row} failed ({type(failure).__name__}); what went wrong is in "
-                f"the curator's last_failure, since it may name values of the record"
-            )
-        return _finite(value, row)
+            return step()
+        except BaseException as error:
+            self.last_failure = error
+            if isinstance(error, KeyboardInterrupt):
+                stop = KeyboardInterrupt()
+            elif isinstance(error, SystemExit):
+                stop = SystemExit(1)
+        if stop is not None:  # outside of the handler, where the other error would be its context
+            raise stop
+        return None
+
+
+def unmeasurable(row: int) -> MeasurementError:
+    """The one error about a row whose answer is noised and will never be there."""
+    return MeasurementError(f"released row {row} cannot be measured", row)
 
 
 def number_of(value: Any) -> float:
@@ -122,17 +158,29 @@ def number_of(value: Any) -> float:
     return float(single)
 
 
-def _finite(value: Any, row: int) -> float:
-    """The one number that an objective returned; errors say nothing of what it returned instead."""
-    number = None
+def refuse_uncallable(measure: Callable[..., Any]) -> None:
+    """Refuse a callable that cannot be called with a record's features, as far as its signature says.
+
+    Raises:
+        ValueError: If so. It is not called, and nothing of it is repeated.
+    """
+    if inspect.iscoroutinefunction(measure):
+        raise ValueError("objective must return a number, got an async function, which returns none")
     try:
-        number = number_of(value)
-    except Exception:  # refused below, without what it says
-        number = None
-    if number is None:
+        signature = inspect.signature(measure)
+    except (TypeError, ValueError):  # some that are built in have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
         raise ValueError(
-            f"objective must return one number, got {type(value).__name__} for released row {row}"
-        )
-    if not math.isfinite(number):
-        raise ValueError(f"objective must return a finite number, got {number} for released row {row}")
-    return number
+            "objective must be callable with one argument, the d features of a record, got a callable "
+            "that takes no argument, or needs more"
+        ) from None
+
+
+def _for(row: int) -> str:
+    return (
+        f"for released row {row}: what it is depends on the record, call it on that record yourself"
+        f"{_GIVE_UP}"
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,16 +12,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private._base import validate
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.mechanisms.base import SEEDED, Mechanism
+from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_draw, require_draw_memory
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.cautions import delta_caution
 from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
+from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
 
 JOINED_LATER = (
     "records joined in groups, of people who were not in the table before; which rows joined together "
     "is public, as is when"
+)
+_CHARGED = (
+    "; the release was entered in the ledger before, and stays charged, though it was not made: no "
+    "entry is ever taken back, since only so is what was spent known for sure"
+)
+_CHUNK = 2**24  # bytes: noise is drawn in chunks of rows
+JOINED_AGAIN = (
+    "records joined in groups, some of them perhaps of people who were in the table before: such a "
+    "person appears in several records; which rows joined together is public, as is when"
 )
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
@@ -46,7 +60,8 @@ class Published:
     def rows_of_records(self) -> Tensor:
         """``n`` integers: record -> released row."""
         inverse = torch.empty_like(self.permutation)
-        inverse[self.permutation] = torch.arange(len(self.permutation))
+        # A default device of the host's does not matter: order and rows are on the CPU.
+        inverse[self.permutation] = torch.arange(len(self.permutation), device="cpu")
         return inverse
 
     def __repr__(self) -> str:
@@ -73,6 +88,10 @@ def planned_guarantee(
         seeded: Whether the noise comes from a generator.
         noised_outcomes: Whether outcomes will be answered through an `OutcomeMechanism`.
     """
+    if n < 2:
+        raise ValueError(
+            f"records must have at least 2 rows, got {n}: of one there is nothing to choose"
+        )
     own = mechanism.guarantee(n, scaling.features)
     if noised_outcomes:
         swapped = {OUTCOMES_NOT_COVERED: OUTCOMES_NOISED}
@@ -124,38 +143,56 @@ def publish(
     Raises:
         ValueError: If a record has a missing value or the wrong width, or the settings contradict
             each other; nothing is drawn then.
+        MemoryError: If the release would need more memory than there is; nothing is drawn then.
         BudgetError: If the ledger's budget does not allow for it; nothing is drawn then.
     """
+    # Nothing is spent for a call that could have been refused before: whatever can fail for another
+    # reason than the draw itself comes before `spend`, and what must come after it says so.
     check_parts(scaling, mechanism)
+    check_ledger(ledger)
     entropy = entropy_from(generator)
     table = scaling.check(records)
     n, d = table.shape
-    if n < 2:
-        raise ValueError(f"records must have at least 2 rows, got {n}")
     guarantee = planned_guarantee(
         n, scaling, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
     )
+    guarantee.to_json()  # what a file or a digest cannot hold
+    noise_variance, noise_dim = mechanism.noise_variance(d), mechanism.noise_dim(d)
+    validate.non_negative(noise_variance=noise_variance)
+    validate.count(noise_dim=noise_dim)
+    isotropic = bool(mechanism.isotropic)
+    require_memory_to_publish(n, d, mechanism)
+    warn = getattr(mechanism, "warn", None)
+    if warn is not None:
+        warn(n, d, stacklevel=3)
+    _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
-    # Shuffled before anything else: matrix products round a row in ways that depend on its place.
-    order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
-    drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
-    release = Release(
-        candidates=drawn.rows,
-        guarantee=guarantee,
-        noise_variance=mechanism.noise_variance(d),
-        noise_dim=mechanism.noise_dim(d),
-        isotropic=mechanism.isotropic,
-        outcome_guarantee=outcome_guarantee,
-    )
-    return Published(release, order, drawn.row_map, drawn.more, scaling)
+    with _charged(ledger), _warned(already=warn is not None):
+        # Shuffled before anything else: matrix products round a row in ways that depend on its place.
+        order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
+        drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
+        if len(drawn.rows) != n:
+            raise ValueError(
+                f"mechanism must return {n} rows, one for each record, got {len(drawn.rows)}"
+            )
+        release = Release(
+            candidates=drawn.rows,
+            guarantee=guarantee,
+            noise_variance=noise_variance,
+            noise_dim=noise_dim,
+            isotropic=isotropic,
+            outcome_guarantee=outcome_guarantee,
+        )
+        return Published(release, order, drawn.row_map, drawn.more, scaling)
 
 
 def publish_more(
     published: Published,
     records: Any,
     *,
+    repeats: bool = False,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
 ) -> Published:
@@ -167,6 +204,7 @@ def publish_more(
     Args:
         published: What was published of the first ``n`` records.
         records: ``m x d`` raw records, ``m >= 1``, scaled as the first ones are.
+        repeats: Whether they may be of people who are in the table: then everybody is charged for them.
         ledger: Where to enter the new rows, and the answers that the release promises, before anything
             is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
@@ -174,8 +212,10 @@ def publish_more(
     Raises:
         ValueError: If a record is unusable, the mechanism cannot add rows, or outcomes may depend on
             other records; nothing is drawn then.
+        MemoryError: If the new rows would need more memory than there is; nothing is drawn then.
         BudgetError: If the ledger's budget does not allow for it; nothing is drawn then.
     """
+    check_ledger(ledger)
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
     table = scaling.check(records)
@@ -190,19 +230,80 @@ def publish_more(
             f"only for records that were there when the projection was drawn, or its rows depend on "
             f"each other. Use projection_dim=None, projection_dim >= d, or noise='laplace'"
         )
-    n, m = len(old.candidates), len(table)
+    (n, r), (m, d) = old.candidates.shape, table.shape
+    refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d) + _CHUNK, m, d)
     guarantee = replace(old.guarantee, records=n + m)
     if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    if JOINED_LATER not in guarantee.assumptions:
-        guarantee = replace(guarantee, assumptions=(*guarantee.assumptions, JOINED_LATER))
+    again = repeats or JOINED_AGAIN in guarantee.assumptions
+    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
+    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
+    _warn_of_delta(n + m, guarantee, old.outcome_guarantee)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
-        ledger.spend(guarantee, *answers, start=n, stop=n + m)
-    order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
-    rows = published.more(scaling.scale_rows(table, order))
-    release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
-    return replace(published, release=release, permutation=torch.cat([published.permutation, n + order]))
+        ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
+    with _charged(ledger):
+        order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
+        rows = published.more(scaling.scale_rows(table, order))
+        release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
+        permuted = torch.cat([published.permutation, n + order])
+        return replace(published, release=release, permutation=permuted)
+
+
+def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: int = 0) -> None:
+    """Refuse a release that needs more memory than there is, from public sizes alone.
+
+    Beside what the mechanism draws there are the scaled records, the curator's own copy of the records,
+    and the order of the rows with its inverse.
+
+    Args:
+        n: Number of records.
+        d: Features of a record.
+        mechanism: How rows are released.
+        beside: Further bytes that will be needed.
+
+    Raises:
+        MemoryError: If so.
+    """
+    require_draw_memory(mechanism, n, d, beside=8 * (2 * n * d + 4 * n) + beside)
+
+
+@contextmanager
+def _charged(ledger: Ledger | None) -> Iterator[None]:
+    """Say of what fails after `spend` that it is charged: nobody can take back an entry."""
+    try:
+        yield
+    except MemoryError as error:  # it mostly comes without a word
+        raise MemoryError(f"memory ran out while rows were drawn{_CHARGED if ledger else ''}") from error
+    except BaseException as error:
+        if ledger is not None:
+            error.add_note(f"This happened while rows were drawn{_CHARGED}.")
+        raise
+
+
+@contextmanager
+def _warned(*, already: bool) -> Iterator[None]:
+    """Draw without the warning that was given before."""
+    if not already:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotDifferentiallyPrivate)
+        yield
+
+
+def check_ledger(ledger: Ledger | None) -> None:
+    """Refuse what is not a ledger, such as the path of one."""
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a Ledger, got {_type(ledger)}")
+
+
+def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
+    """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
+    deltas = [each.delta for each in guarantees if each is not None]
+    caution = delta_caution(max(deltas, default=0.0), n)
+    if caution is not None:
+        warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator
 
 
 def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+import secrets
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
@@ -11,16 +14,36 @@ import torch
 from botorch.models.transforms.input import InputTransform
 from torch import Tensor
 from torch.nn import Module
+from torch.nn.modules.module import register_module_module_registration_hook
 
+from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private._base.record_index import RecordIndex
+from botorch_private.curator.column_models import refuse_models_of_columns
+from botorch_private.curator.existing_release import published_earlier
+from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
-from botorch_private.curator.publish import check_parts, publish
-from botorch_private.curator.record_index import RecordIndex
+from botorch_private.curator.publish import Published, check_parts, planned_guarantee, publish
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 _POSITIONS_SHOWN = 5
 _MAP_TOLERANCE = 1e-9
+_AGAIN = (
+    "a PrivateProjectionTransform of these records was built before in this process: a second one "
+    "releases them again, with other noise, and the privacy that both cost adds up. Give the first to "
+    "all models, build one of its release by PrivateProjectionTransform.from_release, or give both a "
+    "ledger"
+)
+_KEY = secrets.token_bytes(32)
+_RELEASED: set[bytes] = set()  # tables that transforms of this process released, by keyed hash
+
+
+def _table_id(table: Tensor) -> bytes:
+    numbers = table.contiguous().numpy()
+    return hashlib.blake2b(numbers.data, key=_KEY, person=str(table.shape[1]).encode()[:16]).digest()
 
 
 class PrivateProjectionTransform(InputTransform, Module):
@@ -36,6 +59,15 @@ class PrivateProjectionTransform(InputTransform, Module):
     The raw records stay out of ``state_dict`` and ``repr``, deep copies share them, and pickling is
     refused: save ``transform.release``, or the model's ``state_dict``.
 
+    A transform is built once, and given to every model that is built: a second one on the same records
+    is another release, whose privacy adds up. That is what happens where a host builds transforms from
+    their class, as Ax does at each fit for ``input_transform_classes``. Without a ledger, which would
+    count, it warns. `from_release` builds a transform of a release that exists, which costs nothing.
+
+    Models that say something about columns are refused when the transform is attached to them: models of
+    categories, fidelities and tasks, and, where columns are mixtures, kernels of some columns
+    (``active_dims``).
+
     Args:
         records: ``n x d`` raw records: tensor, array or data frame; ``n >= 2``.
         scaling: Declared ranges of the features.
@@ -43,6 +75,12 @@ class PrivateProjectionTransform(InputTransform, Module):
         ledger: Where the release is entered, one for each table; it can have a budget. None: nobody
             keeps count of other releases of the same records.
         generator: None: operating-system entropy. A generator voids the guarantee.
+
+    Warns:
+        ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
+        PrivacyLeakWarning: If ranges seem to come from the table: likewise.
+        PrivacyLeakWarning: If such a transform was built of equal records before, in this process, and
+            there is no ledger.
 
     Attributes:
         release: The `Release`, whose rows are in a random order.
@@ -65,6 +103,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     is_one_to_many: bool = False
     release_sha256: Tensor
 
+    @on_cpu_by_default
     def __init__(
         self,
         records: Any,
@@ -74,13 +113,61 @@ class PrivateProjectionTransform(InputTransform, Module):
         ledger: Ledger | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
+        check_parts(scaling, mechanism)
+        # All that can fail without a release comes before it. The caller may change the table.
+        table = scaling.check(records, minimum_rows=2).clone()
+        warn_of_fit(table, scaling, stacklevel=3)
+        validate.generator(generator=generator)
+        planned = planned_guarantee(len(table), scaling, mechanism, seeded=generator is not None)
+        table_id = _table_id(table)
+        if ledger is None and planned.holds and table_id in _RELEASED:
+            warnings.warn(_AGAIN, PrivacyLeakWarning, stacklevel=3)
+        self._begin(table, publish(table, scaling, mechanism, ledger=ledger, generator=generator))
+        if planned.holds:
+            _RELEASED.add(table_id)
+
+    def _begin(self, table: Tensor, published: Published) -> None:
         super().__init__()
         self.transform_on_train = True
         self.transform_on_eval = True
         self.transform_on_fantasize = True
-        self._secret = _Secret(records, scaling, mechanism, ledger, generator)
+        self._secret = _Secret(table, published)
         digest = bytes.fromhex(self.release.identity)
-        self.register_buffer("release_sha256", torch.tensor(list(digest), dtype=torch.uint8))
+        sha256 = torch.tensor(list(digest), dtype=torch.uint8, device="cpu")
+        self.register_buffer("release_sha256", sha256)
+
+    @classmethod
+    @on_cpu_by_default
+    def from_release(
+        cls, release: Release, records: Any, scaling: PublicScaling, permutation: Any
+    ) -> PrivateProjectionTransform:
+        """Transform of a release that exists, of a `Curator` or an earlier transform: it costs nothing.
+
+        It looks records up, also where the mechanism was a map of any row.
+
+        Args:
+            release: What was released, as it was or from its file.
+            records: The ``n x d`` raw records that were released, in their order.
+            scaling: That of the release.
+            permutation: ``curator.permutation`` or ``transform.permutation``: released row -> record.
+
+        Raises:
+            TypeError: If the release is none as a curator made it.
+            ValueError: If records, scaling or order are not those of the release, as far as the release
+                shows it: by its numbers of records and features, its unit, names and radius, and, where
+                the noise leaves enough to see, by distances between rows.
+
+        Example:
+            >>> transform = PrivateProjectionTransform.from_release(
+            ...     curator.release, records, scaling, curator.permutation
+            ... )
+        """
+        if not isinstance(scaling, PublicScaling):
+            raise TypeError(f"scaling must be a PublicScaling, got {type(scaling).__name__}")
+        table = scaling.check(records, minimum_rows=2).clone()
+        transform = cls.__new__(cls)
+        transform._begin(table, published_earlier(release, table, scaling, permutation))
+        return transform
 
     @property
     def release(self) -> Release:
@@ -97,6 +184,7 @@ class PrivateProjectionTransform(InputTransform, Module):
         """``n x r`` released rows in the order of the records. For the curator's eyes only."""
         return self._secret.rows(self._secret.row_of_record)
 
+    @on_cpu_by_default
     def transform(self, X: Tensor) -> Tensor:
         """Map records to released rows.
 
@@ -153,6 +241,22 @@ class PrivateProjectionTransform(InputTransform, Module):
         )
 
 
+def _refuse_at_attachment(model: Module, name: str, part: Module) -> None:
+    """Before a transform becomes a model's, or a kernel does that of a model with a transform.
+
+    An input transform is not told what model it belongs to. PyTorch is, and calls this with both.
+    """
+    if name not in ("input_transform", "covar_module"):
+        return
+    transform = part if name == "input_transform" else model._modules.get("input_transform")
+    for each in () if transform is None else transform.modules():
+        if isinstance(each, PrivateProjectionTransform):
+            refuse_models_of_columns(model if part is transform else part, each.release.isotropic)
+
+
+register_module_module_registration_hook(_refuse_at_attachment)
+
+
 @contextmanager
 def _no_attribute_error():
     # BoTorch takes an AttributeError for "no transform" and would go on with raw inputs.
@@ -165,27 +269,17 @@ def _no_attribute_error():
 class _Secret:
     """The records and their released rows, out of reach of `Module.to` and of serialization."""
 
-    def __init__(
-        self,
-        records: Any,
-        scaling: PublicScaling,
-        mechanism: Mechanism,
-        ledger: Ledger | None,
-        generator: torch.Generator | None,
-    ) -> None:
-        check_parts(scaling, mechanism)
-        table = scaling.check(records)
-        self.published = publish(table, scaling, mechanism, ledger=ledger, generator=generator)
-        self.row_of_record = self.published.rows_of_records
-        self._features = scaling.features
-        self._scaling = scaling
-        self._records = table = table.clone()  # the caller may change the table
+    def __init__(self, table: Tensor, published: Published) -> None:
+        self.published, self._scaling = published, published.scaling
+        self.row_of_record = published.rows_of_records
+        self._features = published.scaling.features
+        self._records = table
         self._index = RecordIndex(table.numpy())
         row_map = self.published.row_map
         if row_map is not None:
             # An almost dependent column makes the map useless in floating point: look up instead.
             rows = self.rows(self.row_of_record)
-            error = (row_map(scaling.scale_tensor(table)) - rows).abs().max()
+            error = (row_map(self._scaling.scale_tensor(table)) - rows).abs().max()
             if error > _MAP_TOLERANCE * rows.abs().max():
                 row_map = None
         self._row_map = row_map

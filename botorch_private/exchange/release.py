@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -16,9 +15,12 @@ from safetensors.torch import save
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.file_name import utf8_name
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.cell_space import CellSpace
+from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -61,6 +63,7 @@ class Release:
     outcome_guarantee: PrivacyGuarantee | None = None
     cells: CellSpace | None = None
 
+    @on_cpu_by_default
     def __post_init__(self) -> None:
         rows = validate.matrix(candidates=self.candidates, minimum_rows=2)
         validate.non_negative(noise_variance=self.noise_variance)
@@ -142,6 +145,7 @@ class Release:
         write_whole(Path(path), content)
 
     @classmethod
+    @on_cpu_by_default
     def load(cls, path: str | os.PathLike[str]) -> Release:
         """Read a file written by `save`.
 
@@ -156,7 +160,7 @@ class Release:
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
         try:
-            with safe_open(path, framework="pt") as file:
+            with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
                 FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
@@ -190,10 +194,8 @@ class Release:
 
 
 def _digest(candidates: Tensor, settings: str) -> str:
-    digest = hashlib.sha256(f"{FORMAT.version} {candidates.dtype} {tuple(candidates.shape)}\n".encode())
-    digest.update(settings.encode())
-    digest.update(candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
+    return release_digest(FORMAT.version, str(candidates.dtype), candidates.shape, settings, rows)
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private._base.memory import require_memory
 from botorch_private.exchange.release import Release
 
 _MOST_DROWNED = 16  # coordinates for the variance of axes that are not estimated
@@ -50,6 +52,7 @@ class DenoisedRelease(Release):
     """
 
     @classmethod
+    @on_cpu_by_default
     def of(cls, release: Release) -> DenoisedRelease:
         """Estimate the inputs of a release; O(n r^2) time.
 
@@ -58,13 +61,20 @@ class DenoisedRelease(Release):
 
         Raises:
             TypeError: If ``release`` is not a `Release`, or is denoised already.
+            MemoryError: If the ``r x r`` covariance of its columns does not fit.
         """
         if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
             raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
         assert isinstance(release.noise_variance, float | int)
         s2 = float(release.noise_variance)
+        n, r = release.candidates.shape
+        require_memory(
+            8 * (4 * r * r + 3 * n * r),  # covariance, axes and what LAPACK's dsyevd works in; the rows
+            what=f"finding the principal axes of rows of {r} numbers",
+            remedy="work on the release as it is (denoise=False), or ask the curator for a smaller "
+            "projection_dim",
+        )
         centred = release.candidates - release.candidates.mean(dim=0)
-        n, r = centred.shape
         total, axes = torch.linalg.eigh(centred.mT @ centred / n)  # ascending
         kept = total > r * torch.finfo(total.dtype).eps * total[-1]
         if s2 > 0:

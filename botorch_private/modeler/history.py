@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.frames import cells, column_names, no_query, row_labels
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_WANTED = (
+    "history must be pairs of row and value in the order in which they were told, a History, or a data "
+    "frame with the columns index and value"
+)
 
 
 class History:
     """Observations in the order of the rounds.
 
     Args:
-        observations: Pairs of row index and value.
+        observations: Pairs of row index and value, in the order in which they were told; or a data frame
+            of pandas, polars or pyarrow with columns ``index`` and ``value``, as `to_frame` makes it.
+            Its rows are taken in the order of the column ``round`` where there is one, and as they lie
+            otherwise; further columns and row labels do not count.
+
+    Raises:
+        ValueError: If a row or a value is unusable, or there are no such pairs.
 
     Example:
         >>> history = History([(4, 0.5), (7, 1.5)])
@@ -27,9 +40,13 @@ class History:
         [1.5, 0.5]
     """
 
-    def __init__(self, observations: Iterable[tuple[int, float]] = ()) -> None:
+    def __init__(self, observations: Iterable[tuple[int, float]] | Any = ()) -> None:
         self._observations: list[Observation] = []
-        for index, value in observations:
+        for position, pair in enumerate(_pairs(observations)):
+            try:
+                index, value = pair
+            except (TypeError, ValueError):
+                raise ValueError(f"{_WANTED}, but position {position} is no pair") from None
             validate.count(minimum=0, index=index)
             self._observations.append(Observation(int(index), validate.number(value=value)))
 
@@ -39,6 +56,7 @@ class History:
         return [observation.index for observation in self._observations]
 
     @property
+    @on_cpu_by_default
     def values(self) -> Tensor:
         """Outcomes, one a round, float64."""
         return torch.tensor(
@@ -93,3 +111,30 @@ class History:
     def __repr__(self) -> str:
         best = f", best={self.best.value:.6g} at row {self.best.index}" if self._observations else ""
         return f"History(rounds={len(self)}{best})"
+
+
+def _pairs(observations: Any) -> Iterable[Any]:
+    """Pairs of row and value, whatever they came in."""
+    no_query("history", observations)
+    names = column_names(observations)
+    if names is not None:
+        return _of_frame(observations, names)
+    if row_labels(observations) is not None or not isinstance(observations, Iterable):
+        raise ValueError(f"{_WANTED}: the labels of a Series may be rows or not")
+    if isinstance(observations, (str, bytes, Mapping)):
+        raise ValueError(f"{_WANTED}: the pairs of a dict are its items()")
+    return observations
+
+
+def _of_frame(frame: Any, names: list[Any]) -> list[tuple[Any, Any]]:
+    columns = {}
+    for name in ("index", "value", *(["round"] if "round" in names else [])):
+        if names.count(name) != 1:
+            raise ValueError(f"{_WANTED}: it must have the column {name} once")
+        columns[name], missing = cells(frame, name)
+        if missing.any():
+            raise ValueError(f"{_WANTED}: the column {name} lacks a value at {int(missing.argmax())}")
+    order = range(len(columns["index"]))
+    if "round" in columns:
+        order = sorted(order, key=columns["round"].__getitem__)
+    return [(columns["index"][i], columns["value"][i]) for i in order]

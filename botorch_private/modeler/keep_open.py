@@ -49,8 +49,8 @@ def keep_open(
     target = len(modeler.history) + rounds
     curator.remember(modeler.history)
     refusal = _send(curator, modeler, modeler.pending, changed)
-    if _hear(curator, modeler, 0.0, changed):
-        refusal = None
+    gone, refused = _hear(curator, modeler, 0.0, changed)
+    refusal = refused or (None if gone else refusal)
     if refusal is None:
         _refuse_more_than_the_budget(curator, rounds, target - len(modeler.history))
     while True:
@@ -68,8 +68,9 @@ def keep_open(
                 refusal = _send(curator, modeler, new, changed)
         waiting()
         # All that is answered is told before the next choice, also after a restart: it is the same then.
-        if _hear(curator, modeler, 0.0 if new else _SLICE, changed):
-            refusal = None  # a row that is withdrawn gives its measurement back
+        gone, refused = _hear(curator, modeler, 0.0 if new else _SLICE, changed)
+        # A row that is withdrawn gives its measurement back.
+        refusal = refused or (None if gone else refusal)
 
 
 def rows_left(modeler: Modeler) -> int:
@@ -82,8 +83,8 @@ def rows_left(modeler: Modeler) -> int:
     left = rows - len(modeler.history) - skipped
     if left == 0:
         raise ValueError(
-            f"rounds cannot be reached: the curator withdrew {skipped} of the {rows} rows, and the "
-            f"other {rows - skipped} are measured"
+            f"rounds cannot be reached: {skipped} of the {rows} rows were withdrawn by the curator or "
+            f"skipped, and the other {rows - skipped} are measured"
         )
     return left
 
@@ -101,18 +102,41 @@ def _send(
                 raise
             refusal = error
             forgotten.append(row)
-    if forgotten:
-        for row in forgotten:
-            modeler.take_back(row)
-        changed()
-        if curator.pending:
-            _log.warning("%s; waiting for the %s that are open", refusal, len(curator.pending))
+    if refusal is None:
+        return None
+    return _forget(curator, modeler, forgotten, refusal, changed)
+
+
+def _forget(
+    curator: OpenCurator,
+    modeler: Modeler,
+    rows: list[int],
+    refusal: RemoteError,
+    changed: Callable[[], None],
+) -> RemoteError:
+    """Take back rows that the budget does not allow for; returns why."""
+    for row in rows:
+        modeler.take_back(row)
+    changed()
+    if curator.pending:
+        _log.warning("%s; waiting for the %s that are open", refusal, len(curator.pending))
     return refusal
 
 
-def _hear(curator: OpenCurator, modeler: Modeler, wait: float, changed: Callable[[], None]) -> bool:
-    """Tell all that is answered; returns whether rows were withdrawn."""
-    answers = curator.poll(wait)
+def _hear(
+    curator: OpenCurator, modeler: Modeler, wait: float, changed: Callable[[], None]
+) -> tuple[bool, RemoteError | None]:
+    """Tell all that is answered; returns whether rows were withdrawn, and whether others were refused.
+
+    A question that the curator lost is asked again, and others may have spent the budget meanwhile.
+    """
+    try:
+        answers = curator.poll(wait)
+    except RemoteError as error:
+        if error.code != "budget_spent":
+            raise
+        lost = [row for row in modeler.pending if row not in curator.pending]
+        return False, _forget(curator, modeler, lost, error, changed)
     for index, value in answers:
         modeler.tell(index, value, correct=True)
     gone = [row for row in modeler.pending if row in curator.withdrawn]
@@ -120,7 +144,7 @@ def _hear(curator: OpenCurator, modeler: Modeler, wait: float, changed: Callable
         modeler.skip(row)
     if answers or gone:
         changed()
-    return bool(gone)
+    return bool(gone), None
 
 
 def _refuse_more_than_the_budget(curator: OpenCurator, rounds: int, missing: int) -> None:

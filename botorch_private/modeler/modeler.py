@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import torch
 from botorch.models import SingleTaskGP
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
@@ -20,6 +21,7 @@ from botorch_private.modeler.models.build import make_model
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.models.standardized import require_outcome
 
 
 class Modeler:
@@ -46,8 +48,10 @@ class Modeler:
             theory asks for.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
-        history: Observations to resume from: a `History`, or pairs of row and value.
+        history: Observations to resume from: a `History`, pairs of row and value in the order in which
+            they were told, or a data frame as `History.to_frame` makes it.
         pending: Rows that were asked and not told yet when the history was kept, in their order.
+        skipped: Rows that were given up (`skip`) when the history was kept.
         generator: Makes the initial rows and ties reproducible. None: random.
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
@@ -62,6 +66,7 @@ class Modeler:
         Observation(index=..., value=1.5)
     """
 
+    @on_cpu_by_default
     def __init__(
         self,
         release: Release,
@@ -74,8 +79,9 @@ class Modeler:
         beta: float | None = None,
         beta_scale: float = 1.0,
         outcome_noise: float | None = None,
-        history: History | Iterable[tuple[int, float]] = (),
+        history: History | Iterable[tuple[int, float]] | Any = (),
         pending: Iterable[int] = (),
+        skipped: Iterable[int] = (),
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
@@ -111,10 +117,12 @@ class Modeler:
         self._posterior: DiscretePosterior | None = None
         make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
         self._fit = LatestFit(partial(make, device=device, dtype=dtype))
-        for index, value in history:
+        for index, value in History(history):
             self.tell(index, value)
+        for row in skipped:
+            self.skip(row)
         asked = dict.fromkeys(validate.index(len(self._candidates), pending=row) for row in pending)
-        self._pending = [row for row in asked if row not in self._told]
+        self._pending = [row for row in asked if row not in self._told and row not in self._skipped]
 
     @property
     def history(self) -> History:
@@ -130,6 +138,7 @@ class Modeler:
         """
         return self.history.best
 
+    @on_cpu_by_default
     def recommend(self) -> int:
         """Measured row with the largest posterior mean: the one to act on where answers are noisy.
 
@@ -140,7 +149,11 @@ class Modeler:
             ValueError: If nothing was told yet.
         """
         told = list(self._told)
-        return told[int(self.posterior().mean[told].argmax())]
+        ranking = self.posterior().ranking()
+        means = ranking.mean[told]
+        # Equal rows have equal means up to rounding: the first that was told counts.
+        best = means >= means.max() - ranking.resolution
+        return told[int(best.nonzero()[0])]
 
     @property
     def pending(self) -> list[int]:
@@ -156,6 +169,7 @@ class Modeler:
     def ask(self, q: None = None) -> int: ...
     @overload
     def ask(self, q: int) -> list[int]: ...
+    @on_cpu_by_default
     def ask(self, q: int | None = None) -> int | list[int]:
         """Choose the row to measure next.
 
@@ -183,12 +197,13 @@ class Modeler:
             self._pending.extend(self._choose(wanted - len(self._pending)))
         return self._pending[0] if q is None else self._pending[:wanted]
 
+    @on_cpu_by_default
     def tell(self, index: int, value: float, *, correct: bool = False) -> None:
         """Record the outcome of a row, asked for or not.
 
         Args:
             index: Row in 0..n-1.
-            value: Measured outcome, finite; to be maximized.
+            value: Measured outcome, to be maximized; at most 1e150 in size. Its unit does not matter.
             correct: Replace an earlier value of the same row.
 
         Raises:
@@ -196,6 +211,7 @@ class Modeler:
         """
         row = validate.index(len(self._candidates), index=index)
         value = validate.number(value=value)
+        require_outcome(value=value)
         known = self._told.get(row, value)
         if known != value and not correct:
             raise ValueError(
@@ -207,11 +223,12 @@ class Modeler:
         if row in self._pending:
             self._pending.remove(row)
 
+    @on_cpu_by_default
     def skip(self, index: int) -> None:
         """Give a row up that cannot be measured: it is neither asked again nor modelled.
 
         Args:
-            index: Row in 0..n-1, not told yet. A resumed modeler must be told to skip it again.
+            index: Row in 0..n-1, not told yet. A resumed modeler gets it by ``skipped``.
 
         Raises:
             ValueError: If there is no such row, or its value was told.
@@ -237,6 +254,7 @@ class Modeler:
             raise ValueError(f"index must be a pending row, got {row}")
         self._pending.remove(row)
 
+    @on_cpu_by_default
     def model(self) -> SingleTaskGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
 
@@ -247,6 +265,7 @@ class Modeler:
         since_refit = (len(told) - self.n_initial) % self.refit_every
         return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
 
+    @on_cpu_by_default
     def posterior(self) -> DiscretePosterior:
         """Posterior of all rows given all observations, kept up to date from round to round.
 

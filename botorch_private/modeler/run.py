@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tqdm import tqdm
-
 from botorch_private._base import validate
-from botorch_private.exchange.observation import WithdrawnError
+from botorch_private._base.progress import tqdm
+from botorch_private.exchange.observation import NoValueError, WithdrawnError
 from botorch_private.exchange.oracle import OpenCurator, Oracle
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open, rows_left
@@ -22,11 +21,13 @@ def run(
     rounds: int,
     *,
     pending: int | None = None,
+    failures: str = "raise",
     progress: bool = True,
 ) -> History:
     """Ask, measure and tell, ``rounds`` times.
 
-    Rows that the curator withdraws are skipped and do not count.
+    Rows that the curator withdraws are skipped and do not count. A row whose measurement fails stays the
+    next one to ask for: mend the objective and call `run` again, or let it be skipped.
 
     Args:
         curator: Answers row indices.
@@ -34,6 +35,8 @@ def run(
         rounds: Number of measurements.
         pending: None: one question after another. A number: so many are open at a time, answers may come
             in any order, and corrected values replace earlier ones; this takes a `RemoteCurator`.
+        failures: What to do where a row has no value (`NoValueError`): "raise" the error, or "skip" the
+            row, which then does not count. A failure may have used up a query of the curator.
         progress: Whether to show a progress bar (only where the run takes more than two seconds).
 
     Returns:
@@ -41,13 +44,15 @@ def run(
 
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
-            is measured then. Also if the curator withdraws so many rows that none is left.
+            is measured then. Also if so many rows are withdrawn or skipped that none is left.
+        NoValueError: If a measurement fails, with its ``row``, unless such rows are skipped.
 
     Example:
         >>> history = run(curator, Modeler(curator.release), rounds=6)
         >>> len(history)
         6
     """
+    validate.one_of(("raise", "skip"), failures=failures)
     _check(curator, modeler, rounds, pending)
     disable = not (progress and _somebody_watches())
     before = len(modeler.history)
@@ -69,7 +74,9 @@ def run(
             index = modeler.ask()
             try:
                 modeler.tell(index, curator.query(index).value)
-            except WithdrawnError:
+            except NoValueError as error:
+                if failures == "raise" and not isinstance(error, WithdrawnError):
+                    raise
                 modeler.skip(index)
             show()
     return modeler.history

@@ -4,14 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Protocol
 
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon
-from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 _LARGEST_ACCOUNTED = 100.0
-Shift = tuple[NoiseLaw, float]  # noise, and how far it has to hide
 
 
+class Law(Protocol):
+    """What is asked of a law of noise, of whatever kind; see `NoiseLaw`."""
+
+    delta_fp: ClassVar[float]
+
+    @property
+    def pure(self) -> bool:
+        """Whether epsilon needs no delta, but for `delta_fp`."""
+        ...
+
+    def epsilon(self, distance: float, delta: float, records: int = 1) -> float:
+        """Epsilon for so many records that move by a distance > 0 each, `arithmetic_slack` included."""
+        ...
+
+    def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
+        """Shift over standard deviation, where the noise is one Gaussian with a known shift."""
+        ...
+
+    def arithmetic_slack(self, distance: float) -> float:
+        """What the sampler's floating-point arithmetic can add to epsilon, for each record."""
+        ...
+
+
+class Shift(NamedTuple):
+    """Noise, how far it has to hide, and on how many records at once.
+
+    Where the value of more than one record moves, each has a draw of its own.
+    """
+
+    law: Law
+    distance: float
+    records: int = 1
+
+
+@quiet_arithmetic
 def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     """Epsilon of independent draws of noise on the same record, at a total ``delta``.
 
@@ -21,9 +56,12 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     event (no one-dimensional Laplace pair is proved to dominate it), a projected Gaussian as an
     ``(epsilon, delta)`` event.
 
+    Every law says itself what it costs; nothing here knows its kind, so that a law of another kind
+    needs no change here.
+
     Args:
         shifts: The law of each draw, with the distance of the two values of the record that it
-            hides, >= 0, in units of that law.
+            hides, >= 0, in units of that law, and how many records move so far at once.
         delta: The total delta.
 
     Returns:
@@ -32,24 +70,31 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     Raises:
         ImportError: If dp-accounting is needed and not installed.
     """
-    shifts = [(law, distance) for law, distance in shifts if distance > 0]
-    if all(law.kind == "laplace" for law, _ in shifts):
-        return sum(law.epsilon(distance, delta) for law, distance in shifts)
+    shifts = [each for each in shifts if each.distance > 0]
+    if all(law.pure for law, _, _ in shifts):
+        return sum(law.epsilon(distance, delta, records) for law, distance, records in shifts)
     if len(shifts) == 1:
-        ((law, distance),) = shifts
-        return law.epsilon(distance, delta)
-    slack = sum(law.arithmetic_slack(distance) for law, distance in shifts)
-    ideal_delta = (delta - len(shifts) * DELTA_FP) * math.exp(-slack)
+        ((law, distance, records),) = shifts
+        return law.epsilon(distance, delta, records)
+    slack = sum(records * law.arithmetic_slack(distance) for law, distance, records in shifts)
+    ideal_delta = (delta - sum(records * law.delta_fp for law, _, records in shifts)) * math.exp(-slack)
     if ideal_delta <= 0:
         return math.inf
-    if all(law.kind == "gaussian" and law.dim == law.features for law, _ in shifts):
-        mu = math.sqrt(sum(((distance + law.rounding) / law.scale) ** 2 for law, distance in shifts))
-        return gaussian_epsilon(ideal_delta, mu) + slack
-    noisy = sum(law.kind == "gaussian" for law, _ in shifts)
-    basic = sum(law.epsilon(distance, ideal_delta / noisy + DELTA_FP) for law, distance in shifts)
+    shifted = [law.gaussian_mu(distance, records) for law, distance, records in shifts]
+    known = [mu for mu in shifted if mu is not None]
+    if len(known) == len(shifts):
+        return gaussian_epsilon(ideal_delta, math.hypot(*known)) + slack
+    noisy = sum(not law.pure for law, _, _ in shifts)
+    basic = sum(_event(each, ideal_delta / noisy) for each in shifts)
     if basic > _LARGEST_ACCOUNTED:  # there the accountant takes minutes to find the same
         return basic + slack
     return min(basic, _mixture_epsilon(shifts, ideal_delta)) + slack
+
+
+def _event(shift: Shift, delta: float) -> float:
+    """Epsilon of one draw as an ``(epsilon, delta)`` event, its sampler's delta beside."""
+    law, distance, records = shift
+    return law.epsilon(distance, delta + records * law.delta_fp, records)
 
 
 def _mixture_epsilon(shifts: Sequence[Shift], delta: float) -> float:
@@ -62,16 +107,17 @@ def _mixture_epsilon(shifts: Sequence[Shift], delta: float) -> float:
             "pip install 'botorch-private[accounting]'"
         ) from error
     # Half of delta pays for the events that have a delta of their own, half is left for the rest.
-    events = sum(law.kind == "gaussian" and law.dim < law.features for law, _ in shifts)
+    known = [law.gaussian_mu(distance, records) for law, distance, records in shifts]
+    events = sum(not each.law.pure and mu is None for each, mu in zip(shifts, known, strict=True))
     event_delta = delta / (2 * events) if events else 0.0
     try:
         total = pld.identity()
-        for law, distance in shifts:
-            if law.kind == "gaussian" and law.dim == law.features:
-                loss = pld.from_gaussian_mechanism(law.scale / (distance + law.rounding))
+        for each, mu in zip(shifts, known, strict=True):
+            if mu is not None:
+                loss = pld.from_gaussian_mechanism(1 / mu)
             else:
-                part_delta = 0.0 if law.kind == "laplace" else event_delta
-                part = law.epsilon(distance, part_delta + DELTA_FP)
+                part_delta = 0.0 if each.law.pure else event_delta
+                part = _event(each, part_delta)
                 loss = pld.from_privacy_parameters(
                     common.DifferentialPrivacyParameters(part, part_delta)
                 )

@@ -17,13 +17,17 @@ from scipy.optimize import root_scalar
 from scipy.special import betaln, log_ndtr, roots_legendre
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 
 _ROOT_TOLERANCE = 1e-13
 _PANELS = 64  # at large distances delta is a steep function of the length
 _NODES = 32
-_LARGEST_EPSILON = 1e9
+LARGEST_EPSILON = 1e8
+"""Largest epsilon that Gaussian noise is calibrated to: far beyond it the formula loses its digits."""
+_UNBOUNDED = 1e9  # above it epsilon is called infinite
 
 
+@quiet_arithmetic
 def gaussian_delta(epsilon: float, mu: float | np.ndarray, weights: np.ndarray | None = None) -> float:
     r"""Delta of Gaussian noise at ``epsilon``.
 
@@ -42,11 +46,13 @@ def gaussian_delta(epsilon: float, mu: float | np.ndarray, weights: np.ndarray |
     mu = np.atleast_1d(np.asarray(mu, dtype=np.float64))
     upper = log_ndtr(mu / 2 - epsilon / mu)
     lower = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    # lower <= upper in exact arithmetic; rounding must not make delta negative.
-    each = -np.exp(upper) * np.expm1(np.minimum(lower - upper, 0.0))
+    # lower <= upper in exact arithmetic; rounding must not make delta negative. Both may be -infinity.
+    gap = np.where(np.isneginf(upper), 0.0, np.minimum(lower - upper, 0.0))
+    each = -np.exp(upper) * np.expm1(gap)
     return float(each[0] if weights is None else np.dot(weights, each))
 
 
+@quiet_arithmetic
 def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray | None = None) -> float:
     """Smallest epsilon that Gaussian noise reaches at ``delta``, rounded up.
 
@@ -64,7 +70,7 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
     high = 1.0
     while gaussian_delta(high, mu, weights) > delta:
         high *= 2
-        if high > _LARGEST_EPSILON:
+        if high > _UNBOUNDED:
             return math.inf
     root = root_scalar(
         lambda epsilon: gaussian_delta(epsilon, mu, weights) - delta,
@@ -76,6 +82,7 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
     return float(root) * (1 + 10 * _ROOT_TOLERANCE) + 1e-16
 
 
+@quiet_arithmetic
 def gaussian_noise_std(
     epsilon: float,
     delta: float,
@@ -87,7 +94,7 @@ def gaussian_noise_std(
     The analytic Gaussian mechanism (Balle & Wang 2018, Algorithm 1), by root finding.
 
     Args:
-        epsilon: Privacy parameter, > 0.
+        epsilon: Privacy parameter in (0, `LARGEST_EPSILON`].
         delta: Privacy parameter in (0, 1).
         sensitivity: Largest Euclidean change of the query between neighbours; an array for a random
             one (see `subspace_shrinkage`).
@@ -95,8 +102,16 @@ def gaussian_noise_std(
 
     Returns:
         Standard deviation per coordinate, in units of ``sensitivity``.
+
+    Raises:
+        ValueError: If a parameter is outside its range.
     """
     validate.positive(epsilon=epsilon)
+    if epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon must be at most {LARGEST_EPSILON:g} for Gaussian noise, got {epsilon:g}: "
+            f"so large a one hides nothing"
+        )
     validate.probability(delta=delta)
     shift = np.atleast_1d(np.asarray(sensitivity, dtype=np.float64))
 
@@ -114,6 +129,7 @@ def gaussian_noise_std(
     return math.exp(float(root)) * (1 + 100 * _ROOT_TOLERANCE)
 
 
+@quiet_arithmetic
 def subspace_shrinkage(features: int, projection_dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Law of ``|v P|`` for a fixed unit vector ``v`` and a random projection ``P``.
 

@@ -9,29 +9,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from botorch_private._base import validate
-from botorch_private.privacy.composition import composed_epsilon
+from botorch_private.privacy.adjacency import adjacency
+from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.words import BUDGET, sentences
 
-FEATURES_ADJACENCY = (
-    "two tables are neighbours when they differ in the features of one record, by at most D units "
-    "of distance; the number of records, the outcomes and all other records are the same"
-)
-OUTCOME_ADJACENCY = (
-    "two tables are neighbours when they differ in the outcome of one record, by any amount within "
-    "the declared range; the number of records, all features and all other outcomes are the same"
-)
-SHARED_ADJACENCY = (
-    "two tables are neighbours when they differ in one record, in its features by at most D units of "
-    "distance; the outcomes of all records may differ, by any amount; the number of records and all "
-    "other features are the same"
-)
-RECORD_ADJACENCY = (
-    "two tables are neighbours when they differ in one record: in its features by at most D units of "
-    "distance, and in its outcome by any amount within the declared range; the number of records and "
-    "all other records are the same"
-)
 OUTCOMES_NOT_COVERED = (
     "outcomes are answered as they are: what an outcome itself says about its record is not covered"
 )
@@ -147,11 +130,7 @@ class PrivacyGuarantee:
     @property
     def adjacency(self) -> str:
         """Which two tables cannot be told apart, in words."""
-        if not self.covers_outcomes:
-            return FEATURES_ADJACENCY
-        if SHARED_OUTCOMES in self.assumptions:
-            return SHARED_ADJACENCY
-        return RECORD_ADJACENCY if self.covers_features else OUTCOME_ADJACENCY
+        return adjacency(self)
 
     @property
     def covers_features(self) -> bool:
@@ -162,6 +141,11 @@ class PrivacyGuarantee:
     def covers_outcomes(self) -> bool:
         """Whether it is about answered outcomes."""
         return any(part.outcome_range is not None for part in self.parts or (self,))
+
+    @property
+    def shared_outcomes(self) -> bool:
+        """Whether it is about answers whose outcomes may depend on other records as well."""
+        return self.outcome_range is not None and SHARED_OUTCOMES in self.assumptions
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -183,18 +167,30 @@ class PrivacyGuarantee:
         delta = 0.0 if self.law.kind == "laplace" else self.delta
         return {**settings, "delta": delta, "noise": self.law.kind}
 
-    def at(self, distance: float) -> float:
+    def at(self, distance: float, records: int = 1) -> float:
         """Epsilon for neighbours at `distance` units, at the same delta.
 
         For l2 Laplace noise it is linear in the distance, up to the rounding to the grid; for
         Gaussian noise it grows faster. Infinite where nothing is promised beyond one unit. Where
         outcomes are covered, the outcome may be any other at the same time, also at distance 0.
 
+        A person who has several records moves them all at once, and pays for all of them (group
+        privacy): with l2 Laplace noise ``records`` times the epsilon, with Gaussian noise that of a
+        distance ``sqrt(records)`` times as large, which costs more than in proportion. For a projection
+        into fewer dimensions see `group_privacy`. What is known by its claim alone is chained record by
+        record (Dwork & Roth 2014, Theorem 2.2 and its version with delta), so that it is infinite unless
+        the claim is pure, or there is delta left. Outcomes that may depend on all records are paid for
+        once, however many of them move.
+
         Args:
             distance: Distance of the features in units of scaled space, >= 0.
+            records: How many records of one person move by up to that distance each, >= 1. For more
+                than one, delta is ``records * delta_fp`` where that is larger.
         """
         validate.non_negative(distance=distance)
-        return total_epsilon(self.parts or (self,), distance, self.delta)
+        validate.count(records=records)
+        delta = max(self.delta, records * self.delta_fp) if records > 1 else self.delta
+        return total_epsilon(self.parts or (self,), distance, delta, records)
 
     def location_radius(self, probability: float = 0.95) -> float:
         """Units within which the released row alone locates a record.
@@ -240,25 +236,45 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
 
 
-def total_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: float) -> float:
-    """Epsilon of several guarantees of the same record together.
+def total_epsilon(
+    parts: Sequence[PrivacyGuarantee], distance: float, delta: float, records: int = 1
+) -> float:
+    """Epsilon of several guarantees of the same records together.
 
     Args:
         parts: Guarantees that are no compositions.
-        distance: Of the record's features, in units, >= 0. Its outcome may be any other.
+        distance: Of each record's features, in units, >= 0. Its outcome may be any other.
         delta: Of all parts together.
+        records: How many records move so far at once.
     """
-    lawless = [part for part in parts if part.law is None]
-    epsilon = 0.0
-    if distance > 0:
-        epsilon = sum(part.epsilon if distance <= 1 else math.inf for part in lawless)
-    shifts = [
-        (part.law, distance if part.outcome_range is None else 1.0)
-        for part in parts
-        if part.law is not None
-    ]
-    rest = delta - sum(part.delta for part in lawless)
-    return epsilon + (composed_epsilon(shifts, rest) if shifts else 0.0)
+    claimed, spent, shifts = 0.0, 0.0, []
+    for part in parts:
+        moved = 1 if part.shared_outcomes else records
+        far = distance if part.outcome_range is None else 1.0
+        if part.law is not None:
+            shifts.append(Shift(part.law, far, moved))
+        else:
+            spent += _chained_delta(part, moved)
+            claimed += 0.0 if far == 0 else moved * part.epsilon if far <= 1 else math.inf
+    if spent > delta and records > 1 and distance > 0:
+        return math.inf
+    return claimed + (composed_epsilon(shifts, delta - spent) if shifts else 0.0)
+
+
+def _chained_delta(claim: PrivacyGuarantee, records: int) -> float:
+    """Delta of so many moves, one after the other, of which only the claim for one is known.
+
+    ``delta (1 + e^epsilon + ... + e^((records - 1) epsilon))``, rounded up.
+    """
+    if records == 1 or claim.delta == 0:
+        return claim.delta
+    try:
+        growth = math.expm1(records * claim.epsilon) / math.expm1(claim.epsilon)
+    except OverflowError:
+        return math.inf
+    if math.isnan(growth):  # nothing is claimed: epsilon is infinite
+        return math.inf
+    return claim.delta * growth * (1 + 1e-12)
 
 
 def _to_fields(values: dict[str, Any]) -> dict[str, Any]:

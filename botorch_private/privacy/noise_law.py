@@ -14,7 +14,7 @@ calibration holds as it is. Two things remain, and both are charged here, agains
 rounded, and float64 errs by at most `INPUT_ERROR` times the largest admitted norm on the way there.
 
 *Arithmetic of the sampler.* The sampler (`mechanisms.entropy`) computes a coordinate of a draw with
-an error of at most ``u = 128 * 2^-53`` times the length of the draw, or times ``scale`` where that
+an error of at most ``u = 128 * 2^-53`` times the length of the draw, or times ``rho_0`` where that
 is longer: directions are accurate at every magnitude, tails are not cut off. A grid cell within ``rho``
 of the record therefore gets a probability that is off by a factor of at most ``e^eta(rho)``, with
 
@@ -23,6 +23,24 @@ of the record therefore gets a probability that is off by a factor of at most ``
 where ``s`` is the slope of the log density within ``rho`` (``1 / scale``, or ``rho / scale^2``).
 Outside ``rho_0`` lies a share of at most `DELTA_FP` of the noise. So for records at distance ``D``
 the sampler adds ``eta(rho_0) + eta(rho_0 + D)`` to epsilon and `DELTA_FP` to delta.
+
+*Why 128 is enough for every dim up to* `LARGEST_DIM`. In units of ``h = 2^-53``, the error of one
+rounding, and to first order (the rest is below 1e-12 of it). Taken for granted: ``log``, ``log1p``,
+``sin`` and ``cos`` err by at most 8 h of their value; NumPy's stay within 4 units in the last place.
+
+* A uniform errs by 3 h of itself: two roundings, and 1/2 h since it stands for a cell of the unit
+  interval. An exponential errs by ``1.45 * 3 + 8 < 13`` (1.45: how much a logarithm magnifies, at 1/2),
+  its root by 7.5, an angle by 5 and its sine or cosine by 13: a normal by ``7.5 + 13 + 1 < 22``.
+* A coordinate of the direction, a normal over the length of all, errs by ``2 * 22``, and that length
+  by ``1.5 + log2(dim) / 2`` in its squares, its sum by halves (`sum_by_halves`), and its root.
+* The radius is a sum of ``m = ceil(dim / 16)`` logarithms of products. A product errs by
+  ``16 * 3 + 15 = 63``, and so its logarithm, absolutely: all of them by ``63 m <= 4 rho_0 / scale``,
+  since ``rho_0 / scale > dim + 34``. The logarithms err by 8 of themselves and their sum, by halves, by
+  ``log2(m)``.
+* Two scalings, a quotient and a product add 4.
+
+That is ``44 + 1.5 + 4 + 8 + 4 = 61.5``, and ``log2(dim) / 2 + log2(m)``, each logarithm rounded up: at
+most 56 for ``dim = 2^40``. A Gaussian has the normals and two scalings alone.
 """
 
 from __future__ import annotations
@@ -35,13 +53,16 @@ import numpy as np
 from scipy.special import chdtri, gammainccinv, gammaincinv
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
+from botorch_private.privacy.group_privacy import majorant_epsilon
 
 GRID = 2.0**-12
 DELTA_FP = 2.0**-50
 LARGEST_NORM = 1e4
 INPUT_ERROR = 2.0**-52
 SAMPLER_ERROR = 128 * 2.0**-53
+LARGEST_DIM = 2**40  # for which the sampler's error is counted above
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,10 @@ class NoiseLaw:
         validate.positive(scale=self.scale, grid=self.grid)
         if self.dim > self.features:
             raise ValueError(f"dim must be at most features={self.features}, got {self.dim}")
+        if self.dim > LARGEST_DIM:
+            raise ValueError(
+                f"dim must be at most {LARGEST_DIM}, for which rounding is counted, got {self.dim}"
+            )
 
     @property
     def variance(self) -> float:
@@ -95,6 +120,7 @@ class NoiseLaw:
         float_error = INPUT_ERROR * (self.features + 16) * LARGEST_NORM * self.sensitivity
         return math.sqrt(self.dim) * (self.grid + 2 * float_error)
 
+    @quiet_arithmetic
     def shift(self, distance: float) -> tuple[np.ndarray, np.ndarray]:
         """Distances in released space of two records at ``distance``, with their probabilities."""
         if self.dim == self.features:
@@ -102,27 +128,58 @@ class NoiseLaw:
         shrinkage, weights = subspace_shrinkage(self.features, self.dim)
         return distance * shrinkage + self.rounding, weights
 
-    def epsilon(self, distance: float, delta: float) -> float:
+    @property
+    def pure(self) -> bool:
+        """Whether epsilon needs no delta, but for the floating-point error `delta_fp`."""
+        return self.kind == "laplace"
+
+    def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
+        """Shift over standard deviation, where the noise is one Gaussian with a known shift; else None.
+
+        ``records`` rows that move by ``distance`` each are ``sqrt(records)`` times as far apart.
+        """
+        if self.kind != "gaussian" or self.dim < self.features:
+            return None
+        return math.sqrt(records) * (distance + self.rounding) / self.scale
+
+    @quiet_arithmetic
+    def epsilon(self, distance: float, delta: float, records: int = 1) -> float:
         """Epsilon for two records at ``distance`` units, the sampler's arithmetic included.
 
         Args:
             distance: Distance in scaled units, >= 0.
-            delta: The total delta, `DELTA_FP` included. l2 Laplace spends no more than `DELTA_FP`.
+            delta: The total delta, ``records * delta_fp`` included. l2 Laplace spends no more than that.
+            records: How many records move by that distance at once, in whatever directions.
 
         Returns:
-            epsilon >= 0, infinite where a Gaussian law is asked for no more than `DELTA_FP`.
+            epsilon >= 0, infinite where a Gaussian law is asked for no more than ``records * delta_fp``.
         """
         if distance == 0:
             return 0.0
-        slack = self.arithmetic_slack(distance)
+        slack = records * self.arithmetic_slack(distance)
         if self.kind == "laplace":
-            return (distance * self.sensitivity + self.rounding) / self.scale + slack
-        ideal_delta = (delta - DELTA_FP) * math.exp(-slack)
+            return records * (distance * self.sensitivity + self.rounding) / self.scale + slack
+        ideal_delta = (delta - records * DELTA_FP) * math.exp(-slack)
         if ideal_delta <= 0:
             return math.inf
+        mu = self.gaussian_mu(distance, records)
+        if mu is not None:
+            return gaussian_epsilon(ideal_delta, mu) + slack
         shift, weights = self.shift(distance)
-        return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
+        if records == 1:
+            return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
+        return majorant_epsilon(ideal_delta, self._squares(distance, records), weights) + slack
 
+    def _squares(self, distance: float, records: int) -> np.ndarray:
+        """``mu^2`` of so many moves in one direction, linear in the square of what a projection does.
+
+        ``(D q + rho)^2 <= (D + rho) (D q^2 + rho)`` (Cauchy-Schwarz), where ``rho`` is the rounding.
+        """
+        shrinkage, _ = subspace_shrinkage(self.features, self.dim)
+        square = (distance + self.rounding) * (distance * shrinkage**2 + self.rounding)
+        return records * square / self.scale**2
+
+    @quiet_arithmetic
     def radius(self, probability: float) -> float:
         """Radius that holds the noise with ``probability`` in (0, 1), in scaled units."""
         validate.probability(probability=probability)
@@ -130,6 +187,7 @@ class NoiseLaw:
             return self.scale * float(gammaincinv(self.dim, probability))
         return self.scale * math.sqrt(float(chdtri(self.dim, 1 - probability)))
 
+    @quiet_arithmetic
     def arithmetic_slack(self, distance: float) -> float:
         """What the sampler's floating-point arithmetic can add to epsilon at ``distance``."""
         near = self._tail_radius()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from botorch_private._base.floating_point import quiet_arithmetic
 
+
+@quiet_arithmetic
 def noised_answer(
     outcomes: np.ndarray, grid_noise: np.ndarray, *, low: float, high: float, grid: float
 ) -> np.ndarray:

@@ -86,7 +86,9 @@ class _Lies:
         # Bernstein: beyond this many the probability is below _TAIL.
         reach = math.log(1 / _TAIL)
         width = math.sqrt(2 * reach) * deviation + reach
-        self.counts = np.arange(max(0, math.floor(mean - width)), min(n - 1, math.ceil(mean + width)) + 1)
+        self.counts = np.arange(
+            max(0, math.floor(mean - width)), min(n - 1, math.ceil(mean + width)) + 1
+        )
         self.weights = _binomial(self.counts, n - 1, rate)
         self.outside = 2 * _TAIL
 

@@ -12,6 +12,7 @@ from botorch_private.privacy.guarantee import (
     PrivacyGuarantee,
     total_epsilon,
 )
+from botorch_private.privacy.units import different_units
 
 
 def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = None) -> PrivacyGuarantee:
@@ -24,16 +25,17 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
     Guarantees of outcomes enter at the whole width of their range, whatever the distance is.
 
     Args:
-        guarantees: The guarantees of the releases, with the same unit, and of outcomes. Those without
-            names are taken to be about the same features.
+        guarantees: The guarantees of the releases, and of outcomes. One without names is taken to be
+            about the features of another one with the same unit. Where units or names differ, the total
+            is about a change that moves a record by at most that distance in each release, measured in
+            the units of that release.
         delta: Total delta in (0, 1); None: the sum of the deltas of the parts.
 
     Returns:
         A guarantee whose `epsilon` is the total at one unit of distance.
 
     Raises:
-        ValueError: If there is nothing to add, the units differ, or `delta` is below what the parts
-            spend in any case.
+        ValueError: If there is nothing to add, or `delta` is below what the parts spend in any case.
         ImportError: If dp-accounting is needed and not installed.
 
     Example:
@@ -45,14 +47,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
     if not parts:
         raise ValueError("guarantees must hold at least one PrivacyGuarantee, got none")
     features = [part for part in parts if part.outcome_range is None]
-    if any(part.unit != features[0].unit for part in features):
-        raise ValueError("guarantees must share one unit of distance, got different scalings")
-    names = {part.names for part in features if part.names is not None}
-    if len(names) > 1:
-        raise ValueError(
-            "guarantees must be about the same features, got different names: distances in different "
-            "features do not add up"
-        )
+    units = different_units(features)
     total = sum(part.delta for part in parts) if delta is None else delta
     validate.probability_or_zero(delta=total)
     least = least_delta(parts)
@@ -65,18 +60,24 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         assumptions = dict.fromkeys(
             a for a in assumptions if a not in (OUTCOMES_NOISED, OUTCOMES_NOT_COVERED)
         )
+    first = (units or parts)[0]
+    if len(units) > 1:  # a step may be long in one release and none in another
+        first = replace(first, unit=None, names=None, steps=(), features=None, projection_dim=None)
+    else:
+        first = replace(
+            first, steps=tuple(dict.fromkeys(step for part in features for step in part.steps))
+        )
     # A composition may have been voided as a whole: what it says counts beside what its parts say.
     sources = [*guarantees, *parts]
     return replace(
-        (features or parts)[0],
+        first,
         mechanism=_named(parts, features),
         epsilon=total_epsilon(parts, 1.0, total),
         delta=total,
         delta_fp=sum(part.delta_fp for part in parts),
         holds=all(each.holds for each in sources),
         reasons=tuple(dict.fromkeys(reason for each in sources for reason in each.reasons)),
-        names=next(iter(names), None),
-        steps=tuple(dict.fromkeys(step for part in features for step in part.steps)),
+        records=max((part.records for part in parts if part.records is not None), default=None),
         assumptions=tuple(assumptions),
         law=None,
         radius=max((part.radius for part in parts if part.radius is not None), default=None),

@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from botorch_private.privacy.adjacency import changes, kinds_of_outcomes
+from botorch_private.privacy.cautions import HIDES_NOTHING, cautions, delta_caution
 from botorch_private.privacy.rounding import round_down, round_up
+from botorch_private.privacy.units import different_units, in_own_units, unit_words
 
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
-_UNITS_SHOWN = 4
 _LARGEST_SPELLED_OUT = 50
-_HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
+_SEVERAL = (2, 5)  # records of one person
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
@@ -23,6 +25,8 @@ def sentences(guarantee: Any) -> Iterator[str]:
             f"{guarantee.delta:g} may be spent on any record, over all releases and answers. It is a "
             f"limit, and promises nothing by itself."
         )
+        if caution := delta_caution(guarantee.delta, guarantee.records):
+            yield f"  {caution}"
         return
     holds = "HOLDS" if guarantee.holds else "DOES NOT HOLD"
     yield f"Privacy guarantee of {guarantee.mechanism}: {holds}"
@@ -30,14 +34,17 @@ def sentences(guarantee: Any) -> Iterator[str]:
         yield f"  Why not: {reason}."
     if not guarantee.holds:
         yield f"  {NOT_KEPT}"
+    for caution in cautions(guarantee):
+        yield f"  {caution}"
     for sentence in promised(guarantee):
         yield f"  {sentence}"
     if math.isinf(guarantee.epsilon):
         return
     if guarantee.covers_features:
-        yield f"  One unit is: {_unit(guarantee)}."
+        yield from _units(guarantee)
         yield from _steps(guarantee)
         yield _other_distances(guarantee)
+    yield from _several_records(guarantee)
     for sentence in clipped(guarantee):
         yield f"  {sentence}"
     if guarantee.law is not None:
@@ -52,20 +59,16 @@ def promised(guarantee: Any) -> Iterator[str]:
         yield "Nothing is promised: epsilon is infinite."
         return
     yield f"Adjacency: {guarantee.adjacency}."
-    changes = []
-    if guarantee.covers_features:
-        changes.append("moving one record by 1 unit")
-    if guarantee.covers_outcomes:
-        changes.append("changing its outcome to any other" if changes else "changing one outcome")
     where = " at 1 unit" if guarantee.covers_features else ""
     what = "what is released and answered"
     if not guarantee.covers_outcomes:
         what = "these releases together" if len(guarantee.parts) > 1 else "this release"
     rounded = round_up(guarantee.delta_fp, 2)
     floating_point = f" (of which {rounded} is floating-point error)" if guarantee.delta_fp else ""
+    changing = " and ".join(changes(guarantee)).capitalize()
     yield (
         f"Promise{where}: epsilon = {round_up(guarantee.epsilon)}, delta = "
-        f"{round_up(guarantee.delta, 2)}. {' and '.join(changes).capitalize()} changes the chance of "
+        f"{round_up(guarantee.delta, 2)}. {changing} changes the chance of "
         f"anything computed from {what} by a factor of at most {_factor(guarantee.epsilon)}, up to "
         f"delta{floating_point}."
     )
@@ -76,6 +79,15 @@ def clipped(guarantee: Any) -> Iterator[str]:
     parts = guarantee.parts or (guarantee,)
     for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
         yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+
+
+def _units(guarantee: Any) -> Iterator[str]:
+    if not in_own_units(guarantee):
+        yield f"  One unit is: {unit_words(guarantee)}."
+        return
+    yield "  Each release has a unit of its own, and distance is measured in each by that one:"
+    for i, part in enumerate(different_units(guarantee.parts), start=1):
+        yield f"    {i}. One unit is: {unit_words(part)}."
 
 
 def _steps(guarantee: Any) -> Iterator[str]:
@@ -93,7 +105,7 @@ def _steps(guarantee: Any) -> Iterator[str]:
 
 
 def _meaning(epsilon: float) -> str:
-    return ": that is not hidden" if epsilon >= _HIDES_NOTHING else ""
+    return ": that is not hidden" if epsilon >= HIDES_NOTHING else ""
 
 
 def _other_distances(guarantee: Any) -> str:
@@ -104,6 +116,14 @@ def _other_distances(guarantee: Any) -> str:
     if guarantee.radius is not None:
         costs += " (one record replaced by any other)"
     return f"  Epsilon at other distances: {costs}."
+
+
+def _several_records(guarantee: Any) -> Iterator[str]:
+    own, _ = kinds_of_outcomes(guarantee)
+    if guarantee.covers_features or own:
+        costs = "; ".join(f"{m} records: {round_up(guarantee.at(1.0, m))}" for m in _SEVERAL)
+        moved = " at 1 unit each" if guarantee.covers_features else ""
+        yield f"  Epsilon of a person with several records{moved}: {costs}."
 
 
 def noise(guarantee: Any) -> str:
@@ -131,19 +151,3 @@ def noise(guarantee: Any) -> str:
 def _factor(epsilon: float) -> str:
     exponent = f"e^{round_up(epsilon)}"
     return f"{exponent} = {round_up(math.exp(epsilon))}" if epsilon < _LARGEST_SPELLED_OUT else exponent
-
-
-def _unit(guarantee: Any) -> str:
-    if guarantee.unit is None:
-        return "distance 1 in scaled space (no scaling was given, so it has no raw units)"
-    names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
-    stepped = {column for step in guarantee.steps for column in step.columns}
-    shown = [
-        f"{round_down(size)} of {name}"
-        for name, size in zip(names, guarantee.unit, strict=True)
-        if name not in stepped
-    ]
-    shown += [f"{round_down(1 / step.width)} of a change of {step.name}" for step in guarantee.steps]
-    if len(shown) > _UNITS_SHOWN:
-        shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
-    return ", or ".join(shown)

@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from botorch_private.audit import AuditResult, empirical_epsilon
+from botorch_private.audit import (
+    AuditResult,
+    Findings,
+    empirical_epsilon,
+    guarantee_audit,
+    noise_audit,
+)
 from botorch_private.curator.mechanisms import NoisyProjection, SpectralProjection
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -23,16 +29,25 @@ FEWEST_TRIALS = 100
 # A sound release must seldom be refuted by chance: many reports are made.
 CONFIDENCE = 0.999
 _SAME = 1e-9  # relative: calibration is root finding, and libraries differ in last digits
+_INVENTED, _RADIUS, _MAP_ENTRIES = 300, 5.0, 2**20
 _SMALL_FEATURES, _SPARE_ROWS = 20, 10  # of the table for the attack on column spaces
 
 
 @dataclass(frozen=True)
 class AuditFacts:
-    """What the attack found."""
+    """What the attack found, and what tests of the noise and of the stated epsilon did."""
 
     name: str  # of the release
     result: AuditResult | None  # the bound, beside the claim; None where nothing was tested
     untested: str = ""  # why not
+    noise: Findings | None = None  # of the mechanism's noise; None where it adds none or was not tested
+    claim: Findings | None = None  # of the numbers in the file
+
+    @property
+    def refuted(self) -> bool:
+        """Whether any of them refutes the promise."""
+        found = (self.result, self.noise, self.claim)
+        return any(each is not None and each.refuted for each in found)
 
 
 def worst(audits: Sequence[AuditFacts]) -> AuditResult | None:
@@ -85,10 +100,16 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     the file: those are one draw. Without a number of `trials`, each of the two tables is released
     100,000 times, or 1,000 times where each needs a projection, and less often with many features.
     """
+    claims = [each for each in (release.guarantee, release.outcome_guarantee) if each is not None]
+    held = [guarantee_audit(each) for each in claims if each.law is not None]
+    claim = None
+    if held:
+        checks = tuple(check for each in held for check in each.checks)
+        claim = Findings(checks, held[0].sees)
     try:
         mechanism = stated_mechanism(release)
     except ValueError as error:
-        return AuditFacts(name, None, str(error))
+        return AuditFacts(name, None, str(error), claim=claim)
     features, rows = release.guarantee.features, release.guarantee.records
     assert features is not None
     assert rows is not None
@@ -112,4 +133,13 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the report says so
         result = empirical_epsilon(mechanism, records, neighbour, trials, confidence=CONFIDENCE)
-    return AuditFacts(name, result)
+    return AuditFacts(name, result, noise=_noise(mechanism, features), claim=claim)
+
+
+def _noise(mechanism: NoisyProjection | SpectralProjection, features: int) -> Findings | None:
+    """Test the noise, on invented records all over the ball."""
+    if isinstance(mechanism, SpectralProjection):
+        return None
+    if mechanism.isotropic and features * max(features, mechanism.projection_dim or 1) > _MAP_ENTRIES:
+        return None  # drawing so large a map again and again takes minutes
+    return noise_audit(mechanism, _RADIUS * torch.randn(_INVENTED, features, dtype=torch.float64))

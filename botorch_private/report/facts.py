@@ -14,12 +14,15 @@ import numpy as np
 
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
+from botorch_private.privacy.units import in_own_units
 from botorch_private.report.attacker import Attacker, attacker, feature_names
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
+_SEVERAL = (1, 2, 5, 10)  # records of one person
 _NEAREST, _FARTHEST = 0.1, 100.0  # of the plot, in units; the farthest where no radius is known
 _POINTS = 48
 _LINEAR_IMAGE = "SpectralProjection"
@@ -35,10 +38,11 @@ class Cost:
     guess: float  # chance, at most, that a spy tells the two apart who holds both equally likely
 
     @classmethod
-    def at(cls, guarantee: PrivacyGuarantee, distance: float) -> Cost:
-        """What a guarantee promises about two records at a distance, in units."""
-        epsilon = guarantee.at(distance)
-        return cls(distance, epsilon, guarantee.delta, guess(epsilon, guarantee.delta))
+    def at(cls, guarantee: PrivacyGuarantee, distance: float, records: int = 1) -> Cost:
+        """What a guarantee promises about two records at a distance, in units, or about several."""
+        epsilon = guarantee.at(distance, records)
+        delta = max(guarantee.delta, records * guarantee.delta_fp)
+        return cls(distance, epsilon, delta, guess(epsilon, delta))
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class PublicFacts:
         changes: Each yes/no and category.
         costs: What is promised at some distances, from near to far; the last one is the diameter of
             the ball where that is known.
+        several: What is promised at one unit to a person with so many records.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
         curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
         second: What is promised at one unit after one more release with the settings of the last one,
@@ -100,6 +105,7 @@ class PublicFacts:
     features: tuple[Feature, ...]
     changes: tuple[Change, ...]
     costs: tuple[Cost, ...]
+    several: tuple[tuple[int, Cost], ...]
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
     second: Cost | str
@@ -108,16 +114,6 @@ class PublicFacts:
     def unit_cost(self) -> Cost:
         """What is promised at one unit."""
         return next(cost for cost in self.costs if cost.distance == 1.0)
-
-
-def guess(epsilon: float, delta: float) -> float:
-    """Largest chance to tell two equally likely tables apart under ``(epsilon, delta)`` privacy.
-
-    ``(e^epsilon + delta) / (1 + e^epsilon)``: half of one plus the largest total variation distance
-    (Kairouz, Oh & Viswanath 2015: the corner of the privacy region).
-    """
-    odds = math.exp(-epsilon)
-    return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
 def public_facts(
@@ -135,7 +131,7 @@ def public_facts(
 
     Raises:
         TypeError: If a release is something else, or denoised.
-        ValueError: If a release is given twice, or the releases differ in their unit.
+        ValueError: If a release is given twice, or the releases differ in their unit or features.
         ImportError: If adding them up needs dp-accounting and it is not installed.
     """
     seen: dict[str, str] = {}
@@ -152,6 +148,11 @@ def public_facts(
     guarantees = [release.guarantee for release in releases]
     outcomes = [r.outcome_guarantee for r in releases if r.outcome_guarantee is not None]
     together = total(guarantees)
+    if in_own_units(together):
+        raise ValueError(
+            "releases must share one unit of distance, got different features or scalings: report on "
+            "each of them alone, with the ledger of all of them for the total"
+        )
     diameter = None if together.radius is None else 2 * together.radius
     distances = [d for d in _DISTANCES if diameter is None or d < diameter or d == 1.0]
     costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
@@ -175,6 +176,7 @@ def public_facts(
             for step in together.steps or steps
         ),
         costs=tuple(costs),
+        several=tuple((m, Cost.at(together, 1.0, m)) for m in (_SEVERAL[:2] if slow else _SEVERAL)),
         diameter=diameter,
         curve=tuple((point.distance, point.epsilon) for point in curve),
         second=second,

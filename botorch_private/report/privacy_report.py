@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from botorch_private._base import validate
+from botorch_private._base.progress import tqdm
 from botorch_private._base.whole_file import require_folder, write_whole
 from botorch_private.exchange.release import Release
 from botorch_private.report.audit_facts import FEWEST_TRIALS, AuditFacts, audit
 from botorch_private.report.chapters import written
 from botorch_private.report.document import Document
-from botorch_private.report.facts import PublicFacts, public_facts
+from botorch_private.report.facts import Cost, PublicFacts, public_facts
 from botorch_private.report.text import as_text
 
 if TYPE_CHECKING:
@@ -87,6 +86,7 @@ def report(
     names: Sequence[str] | None = None,
     scaling: PublicScaling | None = None,
     records: Any = None,
+    most_records: int | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     trials: int | None = None,
     progress: bool = True,
@@ -100,6 +100,7 @@ def report(
         names: What to call each of them, such as its file.
         scaling: The declared ranges by which the records were released; public.
         records: ``n x d`` raw records of the releases. The report is then for the curator alone.
+        most_records: Largest number of records that one person has; needs `records`.
         ledger: Of all that was spent on the records, or its file; on the curator's side.
         trials: Releases of each of two tables in the attack, >= 100; None: 100,000, or 1,000 with a
             projection.
@@ -128,6 +129,10 @@ def report(
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)
     table = _checked(records, scaling, named)
+    if most_records is not None:
+        validate.count(most_records=most_records)
+        if table is None:
+            raise ValueError("records must be given with most_records, which depends on them, got None")
     spent = None
     if ledger is not None:
         from botorch_private.report.spent import spent_by
@@ -138,6 +143,7 @@ def report(
         ranges = list(zip(scaling.lower.tolist(), scaling.upper.tolist(), strict=True))
         steps = scaling.steps
     facts = public_facts(named, ranges, steps)
+    most = None if most_records is None else (most_records, Cost.at(facts.total, 1.0, most_records))
     bar = partial(tqdm, named, desc="report", disable=not progress, delay=_SILENT_SECONDS, leave=False)
     audits = tuple(audit(release, name, trials) for release, name in bar())
     tables: tuple[TableFacts, ...] = ()
@@ -147,7 +153,7 @@ def report(
         tables = tuple(
             table_facts(release, name, table, scaling, progress=progress) for release, name in bar()
         )
-    sections = written(facts, audits, tables, spent)
+    sections = written(facts, audits, tables, spent, most)
     subtitle = ", ".join(name for _, name in named)
     return Report(
         facts, audits, tables, spent, Document("Privacy report", subtitle, bool(tables), sections)

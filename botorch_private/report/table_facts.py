@@ -16,11 +16,19 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
-from botorch_private.audit import AuditResult, one_run_audit
+from botorch_private._base.progress import tqdm
+from botorch_private.audit import (
+    AuditResult,
+    Findings,
+    OrderResult,
+    answers_audit,
+    clipping_audit,
+    one_run_audit,
+    order_audit,
+)
 from botorch_private.curator.features.scaling import PublicScaling
-from botorch_private.curator.mechanisms import NoisyProjection
+from botorch_private.curator.mechanisms import NoisyProjection, OutcomeMechanism
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import sample_on_grid
 from botorch_private.exchange.release import Release
@@ -32,6 +40,8 @@ from botorch_private.report.facts import Cost
 _DRAWS, _FEWEST_DRAWS, _ENTRIES = 400, 50, 3_000_000_000
 _CHUNK_ENTRIES = 2**22
 _CANARIES = 20_000
+_PERMUTATIONS, _MANY_ENTRIES = 4_999, 2**17
+ORDER_LEVEL = 1e-3  # a sound release must seldom be accused by chance: many reports are made
 _SILENT_SECONDS = 2
 
 
@@ -60,6 +70,24 @@ class TableFacts:
     draws: int  # records that the error was averaged over
     features: tuple[TableFeature, ...]
     one_run: AuditResult | None  # of one fresh release of these records; None where none was possible
+    order: OrderResult | None  # of the released rows; None where all rows or all records are equal
+    clipping: Findings | None  # by these ranges; None where the mechanism cannot be rebuilt
+    answers: Findings | None  # None where outcomes are answered as they are
+
+    @property
+    def order_left(self) -> bool:
+        """Whether the released rows are in an order that the table gives away."""
+        return self.order is not None and self.order.p_value <= max(
+            ORDER_LEVEL, 1 / (1 + self.order.permutations)
+        )
+
+    @property
+    def refuted(self) -> bool:
+        """Whether one of the tests found a fault."""
+        if self.order_left:
+            return True
+        found = (self.one_run, self.clipping, self.answers)
+        return any(each is not None and each.refuted for each in found)
 
 
 def table_facts(
@@ -93,6 +121,12 @@ def table_facts(
         None if name in declared else _step(release, column)
         for name, column in zip(names, scaled.mT, strict=True)
     ]
+    order = None
+    with suppress(ValueError):  # equal rows have no order
+        order = order_audit(release, scaled, progress=progress)
+        if order.found:  # once in a hundred reports by chance: look again, more closely
+            more = _PERMUTATIONS if scaled.numel() < _MANY_ENTRIES else order.permutations
+            order = order_audit(release, scaled, permutations=more, seed=1, progress=progress)
     columns = zip(names, spreads, errors, standard_errors, steps, strict=True)
     return TableFacts(
         name=name,
@@ -101,6 +135,9 @@ def table_facts(
         draws=draws,
         features=tuple(TableFeature(*each) for each in columns),
         one_run=one_run,
+        order=order,
+        clipping=clipping_audit(scaling, noisy) if isinstance(noisy, NoisyProjection) else None,
+        answers=_answers(release),
     )
 
 
@@ -153,6 +190,22 @@ def one_unit_away(scaled: Tensor) -> Tensor:
     first = torch.zeros_like(scaled)
     first[:, 0] = 1.0
     return scaled - torch.where(lengths > 0, scaled / lengths.clamp_min(1e-300), first)
+
+
+def _answers(release: Release) -> Findings | None:
+    """Test the answers that the release promises, by a curator of made-up records."""
+    promised = release.outcome_guarantee
+    if promised is None:
+        return None
+    one = promised.parts[0] if promised.parts else promised
+    if one.law is None or one.outcome_range is None:
+        return None
+    settings = one.settings
+    return answers_audit(
+        OutcomeMechanism(
+            settings["epsilon"], settings["delta"], one.outcome_range, noise=settings["noise"]
+        )
+    )
 
 
 def _step(release: Release, column: Tensor) -> Cost | None:

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 
 
+@quiet_arithmetic
 def expected_random_regret(outcomes: Tensor | np.ndarray | Sequence[float], measurements: int) -> float:
     """Return the expected simple regret of records chosen uniformly at random, none of them twice.
 
@@ -44,6 +46,7 @@ def expected_random_regret(outcomes: Tensor | np.ndarray | Sequence[float], meas
     return _regret(_gaps(outcomes, measurements), measurements)
 
 
+@quiet_arithmetic
 def expected_random_regret_curve(
     outcomes: Tensor | np.ndarray | Sequence[float], measurements: int
 ) -> Tensor:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 
 _WIDEST = 2**53  # no table has more columns
 
@@ -46,6 +47,7 @@ def singular_value_floor(epsilon: float, delta: float, projection_dim: int) -> f
     return 16 * math.sqrt(r * math.log(2 / delta)) * math.log(16 * r / delta) / epsilon
 
 
+@quiet_arithmetic
 def smallest_singular_value(records: Tensor | np.ndarray) -> float:
     """Return the smallest of the `min(n, d)` singular values of the centred records.
 

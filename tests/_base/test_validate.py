@@ -1,8 +1,10 @@
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import torch
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from botorch_private._base import validate
+from botorch_private._base.frames import OUTCOME_REMEDY
 
 properties = settings(derandomize=True, max_examples=60, deadline=None)
 
@@ -155,7 +158,7 @@ def test_shorter_floats_are_widened_without_rounding(value):
         ([[1j]], "dtype complex128"),
         (torch.tensor([[1j]]), "dtype torch.complex64"),
         ([["1", "2"]], "texts$"),
-        ([[None, 1.0]], "dtype object"),
+        ([[{}, 1.0]], "dtype object: numbers that are kept so become numbers by numpy.asarray"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "dtype datetime64"),
         pytest.param(
             np.longdouble([[1.0]]),
@@ -277,3 +280,84 @@ def test_integers_of_a_data_frame_are_never_rounded_whatever_stands_beside_them(
         match=r"^records must be exact in float64, got an integer of 2\^53 or beyond in row 0, column 0",
     ):
         validate.matrix(records=nullable)
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ([[1.0, 2.0], [3.0, None]], "row 1, column 1"),
+        (np.array([[1, pd.NA]], dtype=object), "row 0, col"),
+    ],
+)
+def test_none_among_numbers_is_a_missing_entry_with_its_place(value, where):
+    with pytest.raises(ValueError, match=f"^records must be complete, got a missing entry in {where}"):
+        validate.matrix(records=value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1.0, None],
+        [1.0, float("nan")],
+        np.ma.array([1.0, 2.0], mask=[0, 1]),
+        pd.Series([1.0, None]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.DataFrame({"y": [1.0, None]}),
+        pd.DataFrame({"y": [1, None]}, dtype=object),
+        pl.Series([1.0, None]),
+        pl.DataFrame({"y": [1.0, None]}),
+        pa.array([1.0, None]),
+        pa.table({"y": [1.0, None]}),
+    ],
+    ids=lambda value: type(value).__module__ + type(value).__name__,
+)
+def test_a_missing_outcome_never_gets_the_advice_to_fill_one_in(value):
+    with pytest.raises(ValueError, match=r"^objective must ") as refused:
+        validate.vector(objective=value, remedy=OUTCOME_REMEDY)
+    assert "fill in" not in str(refused.value)
+    assert "kept as objects" in str(refused.value) or "have their outcomes measured" in str(
+        refused.value
+    )
+
+
+def test_one_column_is_told_how_to_become_a_vector():
+    for value in (np.ones((3, 1)), torch.ones(3, 1), [[1.0], [2.0]]):
+        with pytest.raises(
+            ValueError, match=r"must have 1 dimension, got shape \(\d, 1\): take \[:, 0\]"
+        ):
+            validate.vector(objective=value)
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
+        assert validate.vector(objective=frame({"y": [1.0, 2.0]})).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "advice"),
+    [
+        (pd.Series([1, 2], dtype=object), "pandas.to_numeric"),
+        (pd.Series(["1", "2"]), "pandas.to_numeric"),
+        (pd.Series(["1", "2"], dtype="string"), "pandas.to_numeric"),
+        (pd.Series([1, 2], dtype="category"), "pandas.to_numeric"),
+        (pl.Series(["1", "2"]), r"\.cast\(polars.Float64\)"),
+        (pa.array(["1", "2"]), r"\.cast\(.double.\)"),
+    ],
+)
+def test_numbers_of_another_kind_are_told_how_to_become_numbers(column, advice):
+    frame = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
+    frame = pa.table if isinstance(column, pa.Array) else frame
+    with pytest.raises(ValueError, match=f"become numbers by {advice}"):
+        validate.matrix(records=frame({"a": column}))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": pd.to_datetime(["2024-01-01"])}),
+        pd.DataFrame({"a": pd.to_timedelta([1])}),
+        pl.DataFrame({"a": [date(2024, 1, 1)]}),
+        pa.table({"a": [date(2024, 1, 1)]}),
+    ],
+)
+def test_dates_are_not_told_to_become_counts(frame):
+    with pytest.raises(ValueError, match="must hold numbers") as refused:
+        validate.matrix(records=frame)
+    assert "become numbers" not in str(refused.value)

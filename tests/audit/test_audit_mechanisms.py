@@ -147,3 +147,48 @@ def test_audits_are_reproducible(tables):
         empirical_epsilon(NoisyProjection(1.0), *tables(2), 1_000, generator=seeded(9)) for _ in range(2)
     ]
     assert results[0] == results[1]
+
+
+# --- records that replay chooses by itself ---
+
+
+class BranchesOnTheLargest(NoisyProjection):
+    """Centres at the record with the largest first feature, if that is larger than 2.5."""
+
+    def draw(self, scaled, *, generator=None):
+        largest = scaled[:, 0].max()
+        return super().draw(scaled - largest if largest > 2.5 else scaled, generator=generator)
+
+
+class SeesEqualRecords(NoisyProjection):
+    """Another centre where two records are equal."""
+
+    def draw(self, scaled, *, generator=None):
+        equal = len(scaled.unique(dim=0)) < len(scaled)
+        return super().draw(scaled + float(equal), generator=generator)
+
+
+class SeesConstantColumns(NoisyProjection):
+    """Leaves a column alone that is constant."""
+
+    def draw(self, scaled, *, generator=None):
+        constant = (scaled == scaled[0]).all(dim=0)
+        return super().draw(torch.where(constant, 0.0, scaled), generator=generator)
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        (BranchesOnTheLargest, "where the record with the largest feature 0 was changed"),
+        (SeesEqualRecords, "where a record became equal to another one"),
+        (SeesConstantColumns, "where a column was constant but for one record"),
+    ],
+)
+def test_replay_finds_what_only_some_records_show(tables, kind, where):
+    records, neighbour = tables(3)
+    other = int((records != neighbour).any(dim=1).nonzero())
+    records[(other + 1) % 12, 0] = neighbour[(other + 1) % 12, 0] = 3.0
+    records[(other + 2) % 12, 1] = neighbour[(other + 2) % 12, 1] = 9.0  # of the largest norm
+    found = replay(kind(1.0), records, neighbour)
+    assert any("rows changed" in problem and where in problem for problem in found.problems)
+    assert replay(NoisyProjection(1.0), records, neighbour).problems == ()

@@ -437,6 +437,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path):
         (["--runs", "0"], "argument --runs: must be a whole number >= 1, got '0'"),
         (["--problem", "iris"], "argument --problem: invalid choice: 'iris'"),
         (["--output", "no/such/folder"], "argument --output: there is no folder no/such"),
+        (["--output", __file__], "is a file, but a folder is written to"),
         (["--epsilon", "1"], "unrecognized arguments: --epsilon 1"),
         (["--part", "frontier", "--problem", "loan"], "argument --part: not allowed with --problem"),
     ],

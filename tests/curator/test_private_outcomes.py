@@ -181,6 +181,28 @@ def test_a_failure_says_nothing_but_that_and_counts(bad):
     assert any("not covered" in each for each in curator.guarantee.assumptions if "measured" in each)
 
 
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_attempt_counts_however_it_ends(raised):
+    """Ctrl-C in the middle of it, too: how an objective ends may depend on the record."""
+
+    def measure(record):
+        if record[0] > 0.5:
+            raise raised
+        return 5.0
+
+    curator = make_curator(measure, max_queries=N)
+    ended = 0
+    for row in range(N):
+        try:
+            curator.query(row)
+        except (MeasurementError, KeyboardInterrupt, SystemExit):
+            ended += 1
+            with pytest.raises(MeasurementError, match=f"released row {row} cannot be measured"):
+                curator.query(row)  # not tried again
+        assert curator.queries_left == N - 1 - row
+    assert 0 < ended < N
+
+
 def test_infinite_outcomes_are_clipped_like_others():
     curator = make_curator(
         lambda record: float("inf"), outcome_mechanism=OutcomeMechanism(1e4, 0.0, (0.0, 10.0))

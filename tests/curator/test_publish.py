@@ -9,12 +9,15 @@ from helpers.draws import seeded
 from scipy import stats
 
 from botorch_private import (
+    Curator,
     Ledger,
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
     OutcomeMechanism,
+    PrivacyGuarantee,
     PrivacyLeakWarning,
+    PrivateProjectionTransform,
     PublicScaling,
     Release,
     SpectralProjection,
@@ -256,3 +259,32 @@ def test_rows_are_shuffled_before_the_mechanism_sees_them():
     published = publish(records, SCALING, Spy())
     assert torch.equal(seen[0], SCALING.transform(records)[published.permutation])
     assert not torch.equal(seen[0], SCALING.transform(records))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options"),
+    [
+        (NoisyProjection(1.0, 0.01, noise="gaussian"), {}),
+        (
+            NoisyProjection(1.0),
+            {"outcome_mechanism": OutcomeMechanism(1.0, 0.01, (0.0, 1.0), "gaussian")},
+        ),
+        (NoisyProjection(1.0), {"privacy_budget": PrivacyGuarantee.budget(3.0, 0.01)}),
+    ],
+    ids=["release", "answers", "budget"],
+)
+def test_a_delta_not_far_below_1_over_n_is_warned_of_when_a_release_is_made(mechanism, options):
+    with pytest.warns(
+        PrivacyLeakWarning, match=r"delta 0\.01 is large for a table of 30 records"
+    ) as found:
+        curator = Curator(make_records(30), SCALING, mechanism, [1.0] * 30, **options)
+    assert found[0].filename == __file__
+    with pytest.warns(PrivacyLeakWarning, match="delta 0.01"):
+        PrivateProjectionTransform(
+            make_records(30), SCALING, NoisyProjection(1.0, 0.01, noise="gaussian"), ledger=Ledger()
+        )
+    assert curator.release.guarantee.holds
+
+
+def test_a_delta_far_below_1_over_n_is_not_warned_of():
+    Curator(make_records(30), SCALING, NoisyProjection(1.0, 1e-3, noise="gaussian"), [1.0] * 30)

@@ -162,6 +162,7 @@ def test_small_tables_work(table):
     assert torch.equal(transform.transform(table), transform.released_rows)
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 def test_a_constant_column_and_ten_identical_records_work():
     table = RECORDS.clone()
     table[:, 1] = 0.5
@@ -268,7 +269,7 @@ def test_attribute_error_of_a_broken_subclass_is_not_let_out(mode):
 
 def test_attribute_error_deep_inside_is_not_let_out(monkeypatch):
     transform = private(RECORDS)
-    monkeypatch.delattr("botorch_private.curator.record_index.RecordIndex.find")
+    monkeypatch.delattr("botorch_private._base.record_index.RecordIndex.find")
     with pytest.raises(RuntimeError, match=r"PrivateProjectionTransform failed.*find"):
         transform.transform(RECORDS)
 
@@ -339,6 +340,7 @@ def constant_column():
     return table
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 @pytest.mark.parametrize(
     "table",
     [uniform(2, 3), uniform(3, 3), constant_column(), dependent_columns(0.09), dependent_columns(1e-6)],

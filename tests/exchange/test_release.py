@@ -353,6 +353,7 @@ def test_the_digest_in_the_file_is_that_of_settings_and_rows(saved):
     assert metadata["sha256"] == release.identity == hashed.hexdigest()
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 def test_the_settings_in_the_file_do_not_depend_on_the_records(tmp_path):
     scaling = PublicScaling([0.0] * D, [1.0] * D)
     settings = set()

@@ -53,14 +53,14 @@ class Server:
             store.tokens.make(role, role).result() for role in ("modeler", "staff")
         )
         store.close()
-        self.port, self.process = 0, None
+        self.port, self.process, self.arguments = 0, None, ()
         self.log = path.with_suffix(".log")
 
     def start(self):
         """Start it, at the same port as before."""
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [*SERVE, str(self.folder.path), "--port", str(self.port)],
+                [*SERVE, str(self.folder.path), "--port", str(self.port), *self.arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

@@ -14,11 +14,13 @@ TESTS = Path(__file__).parents[1]
 SETUP = TESTS.parent / "docs" / "reference" / "index.md"
 WITHOUT = {  # why these have no example
     "BudgetError": "raised, never made by a user",
+    "ClippedRecordsWarning": "a warning",
     "MeasurementError": "raised, never made by a user",
     "NotDifferentiallyPrivate": "a warning",
     "PrivacyLeakWarning": "a warning",
     "RemoteError": "raised, never made by a user",
     "TiedScoresWarning": "a warning",
+    "NoValueError": "raised, never made by a user",
     "WithdrawnError": "raised, never made by a user",
 }
 ALSO = ("botorch_private.audit", "botorch_private.report", "botorch_private.theory")

@@ -40,3 +40,16 @@ def test_every_public_name_has_a_home_and_nothing_else_has():
 
 def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(botorch_private, "Curatr")
+
+
+def test_progress_bars_come_from_one_place_which_knows_notebooks():
+    package = Path(botorch_private.__file__).parent
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if "from tqdm" in path.read_text(encoding="utf-8")
+    }
+    # The command line's own bar is for terminals alone.
+    assert found == {"_base/progress.py", "cli/optimize/progress.py"}
+    code = "import warnings; warnings.simplefilter('error'); import botorch_private._base.progress as p"
+    assert "tqdm.notebook" not in loaded_by(code)  # (only in a notebook)

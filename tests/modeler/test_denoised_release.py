@@ -47,7 +47,7 @@ def in_features(estimates, centred):
 def test_many_gaussian_rows_give_the_conditional_distribution():
     """Mean and variance of an input given its row, by the formula for Gaussian vectors."""
     records = gaussian_records(40_000)
-    made = published(records, NoisyProjection(2.0, 1e-5, noise="gaussian"))
+    made = published(records, NoisyProjection(2.0, 1e-6, noise="gaussian"))
     X, Z = SCALING.transform(records)[made.permutation], made.release.candidates
     noise = made.release.noise_variance
     S = torch.cov(X.T)
@@ -172,7 +172,7 @@ def test_an_isometry_into_more_dimensions_adds_no_axes():
 
 def test_spread_is_that_of_the_inputs():
     records = gaussian_records(20_000)
-    made = published(records, NoisyProjection(1.0, 1e-5))
+    made = published(records, NoisyProjection(1.0, 1e-6))
     X = SCALING.transform(records)
     expected = float((X - X.mean(dim=0)).square().sum(dim=1).mean().sqrt())
     assert DenoisedRelease.of(made.release).spread == pytest.approx(expected, rel=0.1)

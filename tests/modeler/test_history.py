@@ -1,11 +1,15 @@
 import sys
 
+import polars
+import pyarrow
 import pytest
 import torch
+from helpers.draws import seeded
+from helpers.rounds import release_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import History, Observation
+from botorch_private import History, Modeler, Observation
 
 properties = settings(derandomize=True, max_examples=60, deadline=None)
 
@@ -113,3 +117,56 @@ def test_a_bad_observation_is_refused(pair, message):
 def test_an_optimum_that_is_not_finite_is_refused(regret):
     with pytest.raises(ValueError, match=r"^optimum must be a finite number, got nan"):
         getattr(History([(0, 1.0)]), regret)(float("nan"))
+
+
+FRAME = History([(7, 0.5), (2, -1.0), (4, 3.0)])
+
+
+def test_a_history_is_made_again_from_its_frame_in_every_library():
+    frame = FRAME.to_frame()
+    for each in (
+        frame,
+        polars.from_pandas(frame),
+        pyarrow.Table.from_pandas(frame),
+        frame.convert_dtypes(),
+    ):
+        assert History(each) == FRAME
+
+
+def test_a_frame_that_was_sorted_by_something_else_is_taken_by_its_rounds():
+    frame = FRAME.to_frame()
+    for by in ("value", "index"):
+        assert History(frame.sort_values(by)) == FRAME
+        assert History(frame.sort_values(by).drop(columns="round")) != FRAME
+    relabelled = frame.set_axis(["c", "a", "b"])
+    assert History(relabelled) == History(frame[["index", "value"]]) == FRAME
+
+
+def test_a_modeler_goes_on_from_a_frame():
+    release = release_of(torch.eye(9))
+    modelers = [
+        Modeler(release, history=given, generator=seeded(1)) for given in (FRAME, FRAME.to_frame())
+    ]
+    assert modelers[0].history == modelers[1].history
+    assert modelers[0].ask(3) == modelers[1].ask(3)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (lambda f: f.drop(columns="index"), "it must have the column index once"),
+        (lambda f: f.rename(columns={"value": "Anna"}), "it must have the column value once"),
+        (lambda f: f[["index", "value", "value"]], "it must have the column value once"),
+        (lambda f: f.assign(value=[1.0, None, 2.0]), "the column value lacks a value at 1"),
+        (lambda f: f.set_index("index")["value"], "the labels of a Series may be rows or not"),
+        (lambda f: dict(zip(f["index"], f["value"], strict=True)), "the pairs of a dict are its items"),
+        (lambda f: "Anna", "the pairs of a dict are its items"),
+        (lambda f: 3, "history must be pairs of row and value"),
+        (lambda f: [4, 7], "position 0 is no pair"),
+        (lambda f: [(4, 1.0), (7, 1.0, 2.0)], "position 1 is no pair"),
+    ],
+)
+def test_what_is_no_history_is_refused_without_a_word_of_it(given, problem):
+    with pytest.raises(ValueError, match=problem) as caught:
+        History(given(FRAME.to_frame()))
+    assert "Anna" not in str(caught.value)

@@ -126,6 +126,25 @@ def test_a_budget_that_is_spent_meanwhile_ends_the_search_when_all_that_is_open_
     assert modeler.pending == states[-1] == []
 
 
+def test_a_question_that_was_lost_and_is_refused_then_does_not_hide_the_answers_of_others(release):
+    class Forgetful(Desk):
+        lost = None
+
+        def poll(self, wait=0.0):
+            if wait and self.lost is None:
+                self.lost = self.pending.pop()
+                raise RemoteError("budget_spent", "all is spent")
+            return super().poll(wait)
+
+    desk, modeler = Forgetful(), make_modeler(release)
+    rows = make_modeler(release).ask(3)
+    with pytest.raises(RemoteError, match="all is spent"):
+        keep_open(desk, modeler, 5, pending=3)
+    assert desk.lost == rows[2]
+    assert sorted(modeler.history.indices) == sorted(rows[:2])
+    assert modeler.pending == []
+
+
 def test_a_withdrawal_gives_its_measurement_back_to_a_spent_budget(release):
     desk, modeler = Desk(), make_modeler(release)
     first, second = modeler.ask(2)
@@ -161,7 +180,8 @@ def test_when_all_rows_are_withdrawn_it_is_said_so(release, pending):
     desk, modeler = Desk38(), Modeler(release, history=[(row, float(row)) for row in range(37)])
     desk.withdrawn = [38, 39]
     message = (
-        "rounds cannot be reached: the curator withdrew 2 of the 40 rows, and the other 38 are meas"
+        "rounds cannot be reached: 2 of the 40 rows were withdrawn by the curator or skipped, and the "
+        "other 38 are measured"
     )
     with pytest.raises(ValueError, match=message):
         run(desk, modeler, 3, pending=pending)

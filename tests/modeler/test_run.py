@@ -18,6 +18,8 @@ from botorch_private import (
 from botorch_private.modeler import latest_fit
 from botorch_private.modeler import run as loop_module
 
+# A grid has the ends of its range.
+pytestmark = pytest.mark.filterwarnings("ignore::botorch_private.PrivacyLeakWarning")
 N = 20
 SCALING = PublicScaling([0.0], [1.0])
 LINE = torch.linspace(0, 1, N, dtype=torch.float64).unsqueeze(-1)

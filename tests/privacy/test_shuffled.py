@@ -34,7 +34,8 @@ def true_delta(law, n, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("local", "cells", "n"), [(2.0, 3, 4), (1.0, 4, 4), (3.0, 2, 6), (4.0, 4, 5), (0.3, 3, 6), (6.0, 2, 1)]
+    ("local", "cells", "n"),
+    [(2.0, 3, 4), (1.0, 4, 4), (3.0, 2, 6), (4.0, 4, 5), (0.3, 3, 6), (6.0, 2, 1)],
 )
 def test_delta_is_never_below_the_largest_over_all_tables(local, cells, n):
     law = ResponseLaw.at_most(local, cells)

@@ -33,7 +33,7 @@ def released(records, mechanism, width=60.0):
 def test_errors_are_those_of_the_posterior_of_a_gaussian_population(epsilon, width):
     """Variances of 20,000 noisy rows are known to 1 %: at epsilon 0.3, to a fifth of the inputs' own."""
     covariance = [[100.0, 60.0, 0.0], [60.0, 49.0, 0.0], [0.0, 0.0, 25.0]]
-    scaling, release = released(population(covariance), NoisyProjection(epsilon, 1e-5, noise="gaussian"))
+    scaling, release = released(population(covariance), NoisyProjection(epsilon, 1e-6, noise="gaussian"))
     unit = float(scaling.unit[0])
     s2 = release.guarantee.law.variance
     sigma = torch.tensor(covariance, dtype=torch.float64) / unit**2

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
-from helpers.report_samples import MECHANISMS, make_release
+from helpers.report_samples import MECHANISMS, declared, make_release, some_records
 
 from botorch_private import NoisyProjection, Release
+from botorch_private.curator.mechanisms import noise
+from botorch_private.report import report
 from botorch_private.report.audit_facts import audit, stated_mechanism
 
 
@@ -34,6 +37,8 @@ def test_too_little_noise_for_the_claim_is_not_audited_but_said():
     found = audit(altered(release, law=replace(law, scale=law.scale * 0.99)), "it")
     assert found.result is None
     assert "is not the noise that its epsilon and delta call for" in found.untested
+    assert found.refuted  # the numbers in the file contradict each other
+    assert any("the stated epsilon is that at one unit" in problem for problem in found.claim.problems)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +90,45 @@ def test_many_features_and_projections_have_fewer_trials(monkeypatch):
     audit(make_release("projected"), "it")
     audit(make_release("laplace"), "it", trials=123)
     assert asked == [30_000, 1_000, 123]
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "rotated", "projected"])
+def test_software_with_too_little_noise_is_refuted_in_words(monkeypatch, kind):
+    """5 % too narrow, which the lower bound of epsilon does not see."""
+    honest = noise.sample_on_grid
+    assert not audit(make_release(kind), "it", trials=200).refuted
+
+    def narrow(law, count, source):
+        return honest(replace(law, scale=0.95 * law.scale), count, source)
+
+    release = make_release(kind)
+    monkeypatch.setattr(noise, "sample_on_grid", narrow)
+    made = report(release, trials=200, progress=False)
+    (found,) = made.audits
+    assert not found.result.refuted
+    assert found.noise.refuted
+    text = " ".join(made.text().split())
+    assert "The test REFUTES the promise: it is not so that the noise is as wide as claimed" in text
+    assert "The tests REFUTE the promise." in text
+    assert "The attack REFUTES the promise. Do not use this release." in text
+
+
+def test_rows_in_the_tables_order_are_refuted_in_words(monkeypatch):
+    from botorch_private.curator import publish
+
+    monkeypatch.setattr(publish, "permutation", lambda _, n: np.arange(n))
+    records = some_records()
+    release = make_release("gaussian", records)
+    monkeypatch.undo()
+    made = report(release, scaling=declared(), records=records, trials=200, progress=False)
+    assert made.table[0].refuted
+    assert "the rows were LEFT in such an order" in " ".join(made.text().split())
+    shuffled = report(
+        make_release("gaussian", records),
+        scaling=declared(),
+        records=records,
+        trials=200,
+        progress=False,
+    )
+    assert not shuffled.table[0].refuted
+    assert "It would have seen a value outside its range" in " ".join(shuffled.text().split())

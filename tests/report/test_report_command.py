@@ -61,7 +61,10 @@ def refusal(arguments, capsys):
         (["r.safetensors", "--ledger", "none.json"], "argument --ledger: ledger must be the file of a"),
         (["r.safetensors", "--ledger", "ranges.toml"], "argument --ledger: path must be a ledger"),
         (["r.safetensors", "--output", "no/folder/x.html"], "--output: there is no folder no/folder"),
-        (["r.safetensors", "--output", "x.pdf"], "--output: the name must end in .html, got x.pdf"),
+        (
+            ["r.safetensors", "--output", "x.pdf"],
+            "--output: the name must end in .html or .htm, got x.pdf",
+        ),
         (["r.safetensors", "--output", "x.html", "--text"], "argument --output: --text prints"),
         (["r.safetensors", "--trials", "0"], "argument --trials: must be a whole number >= 1, got '0'"),
         (["r.safetensors", "--trials", "99"], "argument --trials: must be at least 100, got 99"),
@@ -126,3 +129,28 @@ def test_help_names_every_option(capsys):
     text = capsys.readouterr().out
     for option in ("RELEASE", "--ranges", "--records", "--ledger", "--trials", "--output", "--text"):
         assert option in text
+
+
+def test_the_report_says_what_the_person_with_the_most_records_pays_to_the_curator_alone(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(
+        "age,who\n" + "".join(f"{20 + i},p{i // 3}\n" for i in range(12))
+    )
+    (tmp_path / "ranges.toml").write_text("[features.age]\nlower = 18\nupper = 100\n")
+    ranges = ["--ranges", "ranges.toml"]
+    assert cli.main(["curator", "init", "table.csv", "clinic", *ranges, "--epsilon", "3", "--yes"]) == 0
+    base = ["report", "clinic/release.safetensors", "--text", "--trials", "100", *ranges]
+    capsys.readouterr()
+    assert cli.main([*base, "--records", "table.csv", "--person", "who"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the person with the most records has 3. For that person epsilon at one unit is 9:" in said
+    assert "FOR THE CURATOR'S EYES ONLY" in said
+    for wrong, message in (
+        (["--person", "who"], "argument --person: needs --records"),
+        (["--records", "table.csv", "--person", "nobody"], "argument --person:"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([*base, *wrong])
+        assert message in capsys.readouterr().err

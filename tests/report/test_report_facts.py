@@ -5,16 +5,26 @@ import math
 import numpy as np
 import pytest
 import torch
-from helpers.report_samples import LOWER, NAMES, UPPER, declared, make_release, some_records, unusual
+from helpers.report_samples import (
+    LOWER,
+    NAMES,
+    UPPER,
+    declared,
+    make_release,
+    reports_of,
+    some_records,
+    unusual,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 from botorch_private import DenoisedRelease, NoisyProjection, PublicScaling, compose
 from botorch_private.curator.publish import publish
+from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.gaussian import gaussian_delta
 from botorch_private.privacy.spending import least_delta
-from botorch_private.report.facts import guess, public_facts
+from botorch_private.report.facts import public_facts
 
 
 def facts_of(*releases, ranges=None):
@@ -147,3 +157,12 @@ def test_what_needs_dp_accounting_is_said_where_it_is_missing(monkeypatch):
     monkeypatch.setattr(module, "total", total)
     facts = facts_of(release)
     assert facts.second == "needs dp-accounting"
+
+
+def test_what_a_person_with_several_records_pays_is_that_of_the_guarantee():
+    facts = reports_of("gaussian").facts
+    assert [count for count, _ in facts.several] == [1, 2, 5, 10]
+    for count, cost in facts.several:
+        assert cost.epsilon == facts.total.at(1.0, records=count)
+        assert cost.guess == guess(cost.epsilon, cost.delta)
+    assert facts.several[0][1] == facts.unit_cost

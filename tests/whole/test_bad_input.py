@@ -330,6 +330,7 @@ def test_ten_equal_records_that_are_the_best_are_asked_one_by_one():
     assert history.best.value == 9.0
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")
 @pytest.mark.parametrize("noise_aware", [True, False])
 def test_a_constant_feature_is_searched(noise_aware):
     records = RECORDS.clone()

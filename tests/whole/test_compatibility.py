@@ -17,7 +17,16 @@ from botorch.acquisition.input_constructors import get_acqf_input_constructor
 from botorch.acquisition.proximal import ProximalAcquisitionFunction
 from botorch.cross_validation import loo_cv
 from botorch.generation import MaxPosteriorSampling
-from botorch.models import ModelListGP, MultiTaskGP, PairwiseGP, SingleTaskGP
+from botorch.models import (
+    MixedSingleTaskGP,
+    ModelListGP,
+    MultiTaskGP,
+    PairwiseGP,
+    SingleTaskGP,
+    SingleTaskMultiFidelityGP,
+)
+from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
+from botorch.models.kernels import CategoricalKernel, LinearTruncatedFidelityKernel
 from botorch.models.transforms.input import AppendFeatures, ChainedInputTransform, Normalize
 from botorch.models.transforms.outcome import Standardize
 from botorch.optim import (
@@ -207,6 +216,15 @@ def float32(case):
         case.transform(case.records.float() * 1.001)
 
 
+@row("kernels of some columns (`active_dims`), where columns are features", "yes", ["no projection"])
+def some_features(case):
+    for build in (
+        lambda: RBFKernel(active_dims=[0]) + RBFKernel(active_dims=[1, 2]),
+        lambda: ScaleKernel(RBFKernel(active_dims=[1], ard_num_dims=1)),
+    ):
+        case.same(case.private(covar_module=build()), case.plain(covar_module=build()))
+
+
 @row("`subset_output`", "yes")
 def subset(case):
     private = SingleTaskGP(case.records[TRAIN], case.Y[TRAIN], input_transform=case.transform)
@@ -278,6 +296,53 @@ def multi_task(case):
     X, Y = torch.cat([case.records[TRAIN], task], dim=-1), case.Y[TRAIN, :1]
     with pytest.raises(ValueError, match="X must have 3 columns, got 4"):
         MultiTaskGP(X, Y, task_feature=-1, input_transform=case.transform)
+
+
+def refused(why, build, *args, **options):
+    message = f"cannot be used on released rows: .*{why}.*ReleasedInputKernel"
+    with pytest.raises(ValueError, match=message):
+        build(*args, **options)
+
+
+EVERY = list(MECHANISMS)
+
+
+@row("`MixedSingleTaskGP`, kernels of categories", "no", EVERY)
+def mixed(case):
+    X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
+    for dims in ([1], [0, 2]):
+        refused("never equal", MixedSingleTaskGP, X, Y, cat_dims=dims, input_transform=case.transform)
+    refused("never equal", case.private, covar_module=ScaleKernel(CategoricalKernel(ard_num_dims=3)))
+
+
+@row("`SingleTaskMultiFidelityGP`, kernels of fidelities", "no", ["no projection", ROTATION, "spectral"])
+def fidelity(case):
+    X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
+    for options in ({"data_fidelities": [1]}, {"iteration_fidelity": 0}):
+        for linear in (False, True):
+            given = {"input_transform": case.transform, "linear_truncated": linear, **options}
+            refused("never equal", SingleTaskMultiFidelityGP, X, Y, **given)
+    kernel = LinearTruncatedFidelityKernel(fidelity_dims=[1], dimension=case.rows.shape[1])
+    refused("never equal", case.private, covar_module=kernel)
+
+
+@row("`SaasFullyBayesianSingleTaskGP`, where columns are mixtures", "no", [ROTATION, "spectral"])
+def sparse(case):
+    # BoTorch's needs JAX and NumPyro to be built, which the tests do not have; it is known by its name.
+    kind = type("SaasFullyBayesianSingleTaskGP", (SingleTaskGP,), {})
+    X, Y = case.records[TRAIN], case.Y[TRAIN, :1]
+    refused("mixtures of all features", kind, X, Y, input_transform=case.transform)
+    assert SaasFullyBayesianSingleTaskGP.__name__ == kind.__name__
+
+
+@row("kernels of some columns (`active_dims`), where columns are mixtures", "no", [ROTATION, "spectral"])
+def some_columns(case):
+    kernels = [RBFKernel(active_dims=[0]), RBFKernel(active_dims=[0]) * RBFKernel(active_dims=[1, 2])]
+    for kernel in kernels:
+        refused("active_dims, .*mixtures of all features", case.private, covar_module=kernel)
+    refused("active_dims", setattr, case.private(), "covar_module", ScaleKernel(kernels[0]))
+    chained = ChainedInputTransform(private=case.transform)
+    refused("active_dims", case.gp, case.records, input_transform=chained, covar_module=kernels[1])
 
 
 @row("`PairwiseGP`", "no")

@@ -117,8 +117,13 @@ class TestAcquisitionContract(BotorchTestCase):
             X, X.sum(-1, keepdim=True).sin(), noise, covar_module=ScaleKernel(RBFKernel())
         )
 
+    def candidates(self, dtype=torch.double):
+        """Every point that a test scores: nothing else is."""
+        shapes = [(9,), (4, 1), (4, 2), (5, 1), (5, 3, 1)]
+        return torch.cat([self.points(*shape, 2, dtype=dtype).reshape(-1, 2) for shape in shapes])
+
     def ucb(self, model, dtype=torch.double, **kwargs):
-        return DiscreteUCB(model, self.points(9, 2, dtype=dtype), t=1, **kwargs)
+        return DiscreteUCB(model, self.candidates(dtype), t=1, **kwargs)
 
     def mock(self, mean, variance, dtype):
         mean, variance = (torch.tensor(x, device=self.device, dtype=dtype) for x in (mean, variance))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from botorch_private._base.whole_file import write_whole
-from botorch_private.cli.common import refusals
-from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
+from botorch_private.cli.output import add_output, check_output, write_output
+from botorch_private.cli.streams import put, tell
 
 if TYPE_CHECKING:
-    from botorch_private.curator.service.store import Store
+    from botorch_private.curator.service.reading import Reading
 
 _COLUMNS = ("state", "outcome", "answer", "revision", "asked", "settled")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -25,24 +23,23 @@ def add(verbs: Any) -> None:
     export = add_folder_command(
         verbs, "export", _export, "queries and outcomes with the identifiers of their records, as CSV"
     )
-    export.add_argument(
-        "--output", type=Path, help="file to write, for your eyes only (default: print it)"
-    )
+    add_output(export, "file to write, for your eyes only (default: print it)", metavar="CSV")
 
 
 def _export(options: argparse.Namespace) -> int:
-    with opened(options) as store:
+    if options.output is not None:
+        check_output(options, options.output)
+    with opened_to_read(options) as store:
         text = export_csv(store)
     if options.output is None:
-        sys.stdout.write(text)
+        put(text)
         return 0
-    with refusals(options):
-        write_whole(options.output, text.encode())
-    print(f"Wrote {options.output}: identifiers and outcomes, for the curator's eyes only.")
+    write_output(options, options.output, text.encode())
+    tell(f"Wrote {options.output}: identifiers and outcomes, for the curator's eyes only.")
     return 0
 
 
-def export_csv(store: Store) -> str:
+def export_csv(store: Reading) -> str:
     """Every query with its record's identifier, its outcome, and what the modeler was told.
 
     Texts that a spreadsheet would take for a formula are preceded by an apostrophe.

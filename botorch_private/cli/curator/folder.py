@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from botorch_private.cli.common import add_command, refusals
 
 if TYPE_CHECKING:
+    from botorch_private.curator.service.reading import Reading
     from botorch_private.curator.service.store import Store
 
 
@@ -29,5 +30,40 @@ def opened(options: argparse.Namespace) -> Iterator[Store]:
     from botorch_private.curator.service.folder import Folder
     from botorch_private.curator.service.question import ServiceError
 
-    with refusals(options, ServiceError), closing(Folder(options.folder).open()) as store:
+    with (
+        refusals(options, ServiceError),
+        usable(options.folder),
+        closing(Folder(options.folder).open()) as store,
+    ):
         yield store
+
+
+@contextmanager
+def opened_to_read(options: argparse.Namespace) -> Iterator[Reading]:
+    """What `opened` gives, for reading alone: also where nothing can be written."""
+    from botorch_private.curator.service.folder import Folder
+
+    with (
+        refusals(options),
+        usable(options.folder),
+        closing(Folder(options.folder).open_to_read()) as reading,
+    ):
+        yield reading
+
+
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Turn what SQLite finds on the way into a refusal: a database may be damaged anywhere.
+
+    Raises:
+        ValueError: If it is. Nothing that SQLite says of what it read is repeated.
+    """
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise ValueError(
+            f"the database in {folder} is damaged or cannot be read ({type(error).__name__}): put the "
+            f"folder back from a backup"
+        ) from error

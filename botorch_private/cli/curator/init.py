@@ -8,9 +8,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.streams import tell
 
 if TYPE_CHECKING:
+    from botorch_private.curator.features.range_fit import RangeFit
     from botorch_private.curator.mechanisms import OutcomeMechanism
+
+# Arguments of the library whose options have other names.
+_ARGUMENTS = {
+    "identifiers": "--id",
+    "outcome_name": "--outcome",
+    "outcome_unit": "--unit",
+    "plausible_low": "--plausible",
+    "plausible_high": "--plausible",
+    "max_queries": "--budget",
+}
+_OUTCOME_ARGUMENTS = {
+    "epsilon": "--outcome-epsilon",
+    "delta": "--outcome-delta",
+    "bound": "--outcome-range",
+}
+
+
+_EPILOG = """\
+A column of the table measures; staff measure, in the console; a function of the features measures:
+
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective column:cost
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --id patient --outcome 'length of stay' --unit days --plausible 0 120
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --objective laboratory:measure
+"""
 
 
 def add(verbs: Any) -> None:
@@ -23,20 +52,46 @@ def add(verbs: Any) -> None:
         "Release the declared features of a table, once: this spends privacy, so it shows the "
         "guarantee and asks first. The folder holds the release, the ledger, a database with the "
         "order of its rows and, where a function measures, the records; nobody but you can enter.",
+        epilog=_EPILOG,
     )
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
-    option("table", type=Path, help="the records, .csv or .parquet")
+    option("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
-    option("--ranges", type=Path, required=True, help="declared ranges of the features (ranges.toml)")
-    option("--epsilon", type=float, required=True, help="epsilon for one unit of distance, > 0")
-    option("--delta", type=float, default=0.0, help="delta in [0, 1) (default: 0, pure)")
-    option("--projection-dim", type=int, help="width of a released row (default: no projection)")
+    option(
+        "--ranges",
+        type=Path,
+        required=True,
+        metavar="TOML",
+        help="declared ranges of the features, from 'ranges template'",
+    )
+    option(
+        "--epsilon",
+        type=float,
+        required=True,
+        metavar="E",
+        help="epsilon for one unit of distance, > 0; 'ranges check' shows what a unit is",
+    )
+    option(
+        "--delta",
+        type=float,
+        default=0.0,
+        metavar="D",
+        help="delta in [0, 1), far below 1 / records; above 0, Gaussian noise is used where it is "
+        "smaller (default: 0)",
+    )
+    option(
+        "--projection-dim",
+        type=int,
+        metavar="R",
+        help="width of a released row (default: no projection)",
+    )
     option("--budget", type=int, metavar="T", help="most records that are measured (default: no limit)")
-    option("--id", metavar="COLUMN", help="column with what staff call a record")
+    option("--id", metavar="COLUMN", help="column with what staff call a record (default: its number)")
     option(
         "--objective",
         default="person",
+        metavar="WHO",
         help="who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
         "the table), or 'module:function' (a function of a record's d raw features)",
     )
@@ -44,13 +99,26 @@ def add(verbs: Any) -> None:
         "--time-limit",
         type=float,
         default=3600.0,
+        metavar="SECONDS",
         help="seconds for one call of the function (default: 3600)",
     )
-    option("--outcome", default="outcome", help="what is measured, for people")
-    option("--unit", default="", help="its unit, for people")
+    option(
+        "--outcome",
+        default="outcome",
+        metavar="NAME",
+        help="what is measured, as staff and modelers read it (default: outcome)",
+    )
+    option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
     option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
-    option("--outcome-epsilon", type=float, help="epsilon of noise on the answers (default: no noise)")
-    option("--outcome-delta", type=float, default=0.0, help="its delta in [0, 1)")
+    option(
+        "--outcome-epsilon",
+        type=float,
+        metavar="E",
+        help="epsilon of noise on the answers, > 0; needs --outcome-range (default: no noise)",
+    )
+    option(
+        "--outcome-delta", type=float, default=0.0, metavar="D", help="its delta in [0, 1) (default: 0)"
+    )
     option(
         "--outcome-range", **bounds, help="public range that outcomes are clipped to before the noise"
     )
@@ -60,8 +128,26 @@ def add(verbs: Any) -> None:
         help="outcomes may depend on other records as well (a rank, a difference to a mean): noised "
         "answers then add up, as many as --budget allows",
     )
-    option("--ledger", type=Path, help="ledger of this table, if it is released more than once")
-    option("--yes", action="store_true", help="do not ask")
+    option(
+        "--person",
+        metavar="COLUMN",
+        help="column that tells people apart: says to you what the one with the most records pays",
+    )
+    option(
+        "--ledger",
+        type=Path,
+        help="ledger of this table (default: TABLE.ledger.json beside the table, for all its releases)",
+    )
+    option(
+        "--yes",
+        action="store_true",
+        help="do not ask; what clips a feature in more than half of the records is refused nevertheless",
+    )
+    option(
+        "--accept-clipped",
+        action="store_true",
+        help="release also where a declared range clips a feature in most records",
+    )
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -69,22 +155,24 @@ def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.mechanisms import NoisyProjection
     from botorch_private.curator.service.initialize import initialize
 
-    def agree(words: str) -> bool:
-        print(f"{words}\n")
-        return options.yes or _ask("Release them once with this guarantee?")
+    def agree(words: str, fit: RangeFit) -> bool:
+        _show(options, words)
+        return _agreed(options, fit)
 
-    with refusals(options, BudgetError):
+    outcome_mechanism = _outcome_mechanism(options)
+    with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
             options.folder,
             ranges=options.ranges,
             mechanism=NoisyProjection(options.epsilon, options.delta, options.projection_dim),
             agree=agree,
-            outcome_mechanism=_outcome_mechanism(options),
+            outcome_mechanism=outcome_mechanism,
             shared_outcomes=options.shared_outcomes,
             budget=options.budget,
             identifiers=options.id,
             objective=options.objective,
+            person=options.person,
             ledger=options.ledger,
             time_limit=options.time_limit,
             outcome_name=options.outcome,
@@ -92,9 +180,9 @@ def _init(options: argparse.Namespace) -> int:
             plausible=None if options.plausible is None else tuple(options.plausible),
         )
     if folder is None:
-        print("Nothing was released.")
+        tell("Nothing was released.")
         return 1
-    print(
+    tell(
         f"Made {options.folder}. Next:\n"
         f"  botorch-private curator token new {options.folder} --role modeler --name NAME\n"
         f"  botorch-private curator token new {options.folder} --role staff --name NAME\n"
@@ -103,11 +191,45 @@ def _init(options: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(question: str) -> bool:
+def _show(options: argparse.Namespace, words: str) -> None:
+    if options.yes:
+        tell(f"{words}\n")
+    else:
+        print(f"{words}\n", flush=True)  # who cannot read it has not agreed
+
+
+def _agreed(options: argparse.Namespace, fit: RangeFit) -> bool:
+    """Show what clipping would do to the records, and ask; harder where it would spoil them.
+
+    What is shown depends on the records. It goes to the curator's terminal, and nowhere else.
+    """
+    clipping, leak = fit.clipping_words(), fit.leak_words()
+    warnings = [f"Warning: {words}." for words in (clipping, leak) if words]
+    _show(options, "\n\n".join([fit.table(), *warnings]))
+    if options.yes:
+        if fit.spoiled and not options.accept_clipped:
+            names = ", ".join(each.name for each in fit.spoiled)
+            raise ValueError(
+                f"the range of {names} must hold most records, and not all of them the same, to be "
+                f"released without a question: mend the table or the ranges, or say --accept-clipped"
+            )
+        return True
+    if not _ask("Release them once with this guarantee?", ("y", "yes"), "[y/N] "):
+        return False
+    if clipping and not options.accept_clipped:
+        question = "So many records are clipped. Type 'clipped' to release them nevertheless:"
+        if not _ask(question, ("clipped",)):
+            return False
+    return not leak or _ask(
+        "Type 'declared' if no end of these ranges was taken from the table:", ("declared",)
+    )
+
+
+def _ask(question: str, yes: tuple[str, ...], choices: str = "") -> bool:
     if not sys.stdin.isatty():
         raise ValueError("nobody is there to be asked: say --yes if you agree")
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{question} {choices}").strip().lower() in yes
     except (EOFError, KeyboardInterrupt):  # no answer is no
         print()
         return False
@@ -117,10 +239,11 @@ def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
     from botorch_private.curator.mechanisms import OutcomeMechanism
 
     epsilon, bound = options.outcome_epsilon, options.outcome_range
-    if (epsilon is None) != (bound is None):
-        raise ValueError("--outcome-epsilon and --outcome-range must be given together")
-    if epsilon is None:
-        if options.outcome_delta:
-            raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
-        return None
-    return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))
+    with refusals(options, arguments=_OUTCOME_ARGUMENTS):
+        if (epsilon is None) != (bound is None):
+            raise ValueError("--outcome-epsilon and --outcome-range must be given together")
+        if epsilon is None:
+            if options.outcome_delta:
+                raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
+            return None
+        return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.streams import tell
 
 
 def add(verbs: Any) -> None:
@@ -25,5 +26,5 @@ def _retry(options: argparse.Namespace) -> int:
             except ServiceError as error:
                 if error.code != "not_failed":  # else somebody let it try again meanwhile
                     raise
-    print(f"Queries that will be measured again: {count}")
+    tell(f"Queries that will be measured again: {count}")
     return 0

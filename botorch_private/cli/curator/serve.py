@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import refusals
 from botorch_private.cli.curator.folder import add_folder_command
+from botorch_private.cli.streams import warn
+
+_LARGEST_PORT = 65535
 
 
 def add(verbs: Any) -> None:
@@ -22,7 +24,7 @@ def add(verbs: Any) -> None:
         "open /console there; modelers use it as 'botorch-private optimize ADDRESS'.",
     )
     serve.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
-    serve.add_argument("--port", type=int, default=8400, help="port (default: 8400; 0: any)")
+    serve.add_argument("--port", type=_port, default=8400, help="port (default: 8400; 0: any)")
     serve.add_argument("--tls-cert", type=Path, help="TLS certificate chain, PEM")
     serve.add_argument("--tls-key", type=Path, help="its private key, PEM")
     serve.add_argument(
@@ -32,6 +34,14 @@ def add(verbs: Any) -> None:
         "(which must pass Host on unchanged)",
     )
     serve.add_argument("--rate", type=float, help="requests a second that one token may make")
+    serve.add_argument(
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="address or network of a proxy whose X-Forwarded-For says where requests came from; may be "
+        "given again (default: none is believed)",
+    )
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -49,7 +59,15 @@ def _serve(options: argparse.Namespace) -> int:
                 key=options.tls_key,
                 insecure=options.insecure_http,
                 rate=DEFAULT_RATE if options.rate is None else options.rate,
+                trusted_proxies=options.trusted_proxy,
             )
     except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
+        warn("Stopped.")
     return 0
+
+
+def _port(text: str) -> int:
+    # Not `int` alone: the system takes a port beyond the range for another one.
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= _LARGEST_PORT):
+        raise argparse.ArgumentTypeError(f"must be a whole number in 0..{_LARGEST_PORT}, got {text!r}")
+    return int(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
 
 
 def add(verbs: Any) -> None:
@@ -16,7 +16,7 @@ def add(verbs: Any) -> None:
 
 
 def _status(options: argparse.Namespace) -> int:
-    with opened(options) as store:
+    with opened_to_read(options) as store:
         facts, left = store.facts, store.queries_left()
         states = [query.state for query in store.queries()]
         counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.streams import tell
 
 _INTERRUPTED = 130
 _SETTINGS = ("seed", "n_initial", "beta_scale", "outcome_noise", "denoise")
+# Arguments of the library whose options have other names.
+_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
 _EPILOG = """\
 The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
 the command line, where other users of this machine would see it.
@@ -33,7 +36,6 @@ def add_optimize(commands: Any) -> None:
         "their measurements, and go on until there are enough. Everything that is needed to go on later "
         "is kept in a file (--state).",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     file: dict[str, Any] = {"type": Path, "metavar": "FILE"}
     option = optimize.add_argument
@@ -43,10 +45,11 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search, with those that --state holds already",
+        help="measurements of the whole search: the random rows at its start, and those that --state "
+        "holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
-    option("--token-file", **file, help="file with the token")
+    option("--token-file", **file, help="file with the token (see below)")
     option(
         "--state",
         **file,
@@ -54,18 +57,27 @@ def add_optimize(commands: Any) -> None:
         help="where the search is kept, and goes on from if there is one (default: run.json)",
     )
     option("--release", **file, help="keep the release here, to download it once only")
-    option("--plot", **file, help="draw the best value so far: .png, .pdf or .svg")
+    option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
     setting = optimize.add_argument_group(
         "the search (settled when it begins, and kept in --state)"
     ).add_argument
     setting(
-        "--seed", type=count_from_zero, help="makes the picks reproducible (default: random, and kept)"
+        "--seed",
+        type=count_from_zero,
+        metavar="N",
+        help="makes the picks reproducible (default: random, and kept)",
     )
-    setting("--n-initial", type=count, help="random rows before the model (default: 5)")
-    setting("--beta-scale", type=float, help="less than 1 explores less than the theory (default: 1)")
+    setting("--n-initial", type=count, metavar="N", help="random rows before the model (default: 5)")
+    setting(
+        "--beta-scale",
+        type=float,
+        metavar="X",
+        help="> 0; less than 1 explores less than the theory (default: 1)",
+    )
     setting(
         "--outcome-noise",
         type=float,
+        metavar="X",
         help="share of the outcome's variance that no record explains, in (0, 1) (default: almost none)",
     )
     setting(
@@ -90,16 +102,17 @@ def add_optimize(commands: Any) -> None:
 
 def _optimize(options: argparse.Namespace) -> int:
     from botorch_private.cli.optimize.search import how_to_go_on, search
+    from botorch_private.cli.optimize.token import read_token
     from botorch_private.modeler.remote.transport import RemoteError
 
     given = {name: getattr(options, name) for name in _SETTINGS}
     try:
-        with refusals(options, RemoteError):
+        with refusals(options, RemoteError, arguments=_ARGUMENTS):
             search(
                 options.url,
                 rounds=options.rounds,
                 pending=options.pending,
-                token_file=options.token_file,
+                token=read_token(options),
                 state_file=options.state,
                 release_file=options.release,
                 plot_file=options.plot,
@@ -108,6 +121,6 @@ def _optimize(options: argparse.Namespace) -> int:
                 insecure=options.insecure_http,
             )
     except KeyboardInterrupt:
-        print(f"\nStopped. {how_to_go_on(options.state)}")
+        tell(f"\nStopped. {how_to_go_on(options.state)}")
         return _INTERRUPTED
     return 0

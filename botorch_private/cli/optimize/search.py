@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
@@ -21,7 +23,6 @@ from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
 
-TOKEN_VARIABLE = "BOTORCH_PRIVATE_TOKEN"
 _SECONDS_BETWEEN_PLOTS = 30.0
 
 
@@ -30,7 +31,7 @@ def search(
     *,
     rounds: int,
     pending: int,
-    token_file: Path | None,
+    token: str,
     state_file: Path,
     release_file: Path | None,
     plot_file: Path | None,
@@ -48,7 +49,6 @@ def search(
         OSError: If a file cannot be read or written.
         RemoteError: If the curator's server refuses, or cannot be reached.
     """
-    token = _token(token_file)
     _check_paths(state_file, release_file, plot_file)
     with _alone(state_file):
         state = RunState.load(state_file) if state_file.exists() else None
@@ -117,25 +117,14 @@ class _Plot:
             self._drawn = time.monotonic()
 
 
-def _token(path: Path | None) -> str:
-    if path is not None:
-        text = path.read_text(encoding="utf-8", errors="replace").strip()
-        if not text:
-            raise ValueError(f"--token-file must hold the curator's token, but {path} is empty")
-        return text
-    text = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not text:
-        raise ValueError(
-            f"a token must be given by --token-file or {TOKEN_VARIABLE}: the curator makes one by "
-            f"'botorch-private curator token new DIR --role modeler'"
-        )
-    return text
-
-
 def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
     for path in (state, release, plot):
         if path is not None:
             require_folder(path)
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if plot is not None:
         if plot.suffix.lower() not in (".png", ".pdf", ".svg"):
             raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
@@ -157,6 +146,9 @@ def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Se
     """The settings of a new search, or those it was begun with, which may be given again."""
     if kept is None:
         settings = Settings(**{"seed": secrets.randbelow(2**32), **given})
+        validate.positive(beta_scale=settings.beta_scale)  # before anybody is asked for anything
+        if settings.outcome_noise is not None:
+            validate.probability(outcome_noise=settings.outcome_noise)
         if settings.seed > LARGEST_SEED:
             raise ValueError(f"--seed must be at most 2^63 - 1, got {settings.seed}")
         return settings

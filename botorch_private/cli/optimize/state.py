@@ -82,12 +82,14 @@ class RunState:
             )
         settings = asdict(self.settings)
         generator = torch.Generator().manual_seed(settings.pop("seed"))
-        modeler = Modeler(
-            release, history=self.history, pending=self.pending, generator=generator, **settings
+        return Modeler(
+            release,
+            history=self.history,
+            pending=self.pending,
+            skipped=self.skipped,
+            generator=generator,
+            **settings,
         )
-        for row in self.skipped:
-            modeler.skip(row)
-        return modeler
 
     def save(self, path: Path) -> None:
         """Write the file; it appears whole or not at all."""

@@ -48,7 +48,7 @@ def _number(name: str, answer: Callable[[str], str], say: Callable[[str], None])
         high = _typed(answer(f"  largest value that {name} can have: "))
         if low is not None and high is not None and low < high:
             return Declared("number", low, high)
-        say("  Two numbers are needed, the smaller one first.")
+        say("  Two numbers with a decimal point are needed, the smaller one first.")
 
 
 def _category(name: str, answer: Callable[[str], str], say: Callable[[str], None]) -> Declared:

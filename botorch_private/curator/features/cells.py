@@ -61,7 +61,9 @@ class Cells:
     def __init__(self, edges: Mapping[str, Sequence[float]] | Sequence[Sequence[float]]) -> None:
         named = isinstance(edges, Mapping)
         if isinstance(edges, str) or not edges or not isinstance(edges, Mapping | Sequence):
-            raise ValueError("edges must map each feature to the ends of its cells, such as [18, 40, 100]")
+            raise ValueError(
+                "edges must map each feature to the ends of its cells, such as [18, 40, 100]"
+            )
         given = list(edges.items()) if isinstance(edges, Mapping) else list(enumerate(edges))
         parts = []
         for column, (name, ends) in enumerate(given):
@@ -215,7 +217,9 @@ class Cells:
         """Cells by a score of a history, lowest first; `from_history` learns one."""
         made = cls.__new__(cls)
         part = _Part("score", len(score.cuts) + 1, True, score.places)
-        clips = [(i, low, high) for i, (low, high) in enumerate(zip(score.lower, score.upper, strict=True))]
+        clips = [
+            (i, low, high) for i, (low, high) in enumerate(zip(score.lower, score.upper, strict=True))
+        ]
         made._adopt([part], features=len(score.lower), names=score.names, clips=clips)
         made.score = score
         return made

@@ -10,12 +10,14 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 from botorch_private._base.frames import miscounted
+from botorch_private.curator.features.lookalikes import looks_binary, refuse_lookalikes
 
 FIRST_ROW = 2
-_HEAD = 4096
+_FIRST_ROWS = 50
 _LIMIT = threading.Lock()
 
 
@@ -23,16 +25,37 @@ def read_header(path: Path) -> list[str]:
     """Names in the first row of a comma-separated, UTF-8 file.
 
     Raises:
-        ValueError: If it is empty, or another kind of file: the message says what it looks like, and
-            what to type.
+        ValueError: If it is empty, is another kind of file, or its first row is none of names: a title,
+            or a record. The message says what it looks like, and what to do.
     """
     with _rows(path) as rows:
         names = next(rows, [])
-    if not names:
-        raise ValueError(f"{path} must have names in its first row, but it is empty")
-    if len(names) == 1:
-        refuse_lookalikes(path)
+        if not any(name.strip() for name in names):
+            raise ValueError(f"{path} must have names in its first row, but it is empty")
+        refuse_lookalikes(path, one_name=len(names) == 1 or names[0].startswith("#"))
+        _refuse_other_than_names(names, rows, path)
     return names
+
+
+def _refuse_other_than_names(names: list[str], rows: Iterator[list[str]], path: Path) -> None:
+    """Refuse a title or a record in the first row: it would become public as names of columns."""
+    wanted = f"{path} must have names of columns in its first row, but"
+    title = "delete what stands above the names"
+    shown = [name.strip() for name in names]
+    nameless: set[int] = set()
+    for row, cells in enumerate(rows, start=FIRST_ROW):
+        if len(cells) > len(names):
+            raise ValueError(f"{wanted} row {row} has more cells: {title}, or mend the commas there")
+        found = [cell.strip() for cell in cells]
+        if any(cell and cell == name for name, cell in zip(shown, found, strict=False)):
+            raise ValueError(
+                f"{wanted} one of its texts stands below itself again, in row {row}: if row 1 is a "
+                f"record, write a row of names above it"
+            )
+        nameless |= {i for i, cell in enumerate(found[: len(shown)]) if cell and not shown[i]}
+    nameless -= {0}  # row numbers have no name, as pandas writes them
+    if len(nameless) >= len(list(filter(None, shown))):
+        raise ValueError(f"{wanted} most columns that hold something have none: {title}")
 
 
 def count_records(path: Path, wanted: Sequence[str]) -> int:
@@ -48,6 +71,7 @@ def count_records(path: Path, wanted: Sequence[str]) -> int:
     records = row = 0
     with _rows(path) as rows:
         names = next(rows, [])
+        _refuse_names_below(names, rows, wanted, path)
         require_names(names, wanted, path)
         for row, cells in enumerate(rows, start=FIRST_ROW):
             if not any(cells):
@@ -55,7 +79,7 @@ def count_records(path: Path, wanted: Sequence[str]) -> int:
             if len(cells) != len(names):
                 raise ValueError(
                     f"{path} must have as many cells in each row as there are names in row 1, "
-                    f"{len(names)}, got {len(cells)} in row {row}"
+                    f"{len(names)}, got {len(cells)} in row {row}{_why(len(names), cells)}"
                 )
             if row > FIRST_ROW + records:
                 raise ValueError(
@@ -74,54 +98,35 @@ def require_names(found: Sequence[str], wanted: Sequence[str], path: Path) -> No
     """Refuse a table in which a wanted column is missing or stands twice."""
     for name in wanted:
         if problem := miscounted(found, name):
-            if len(found) < 2 and path.suffix.lower() == ".csv":
-                refuse_lookalikes(path)
+            if path.suffix.lower() == ".csv":
+                refuse_lookalikes(path, one_name=len(found) < 2)
             raise ValueError(
                 f"{path} must have one column {name!r}, by the names in its first row, but {problem}"
             )
 
 
-def refuse_lookalikes(path: Path) -> None:
-    """Refuse what is separated otherwise, or is no text, and say what it looks like and what to type.
-
-    Raises:
-        ValueError: If it looks like something else.
-    """
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    problem = _looks_like(head)
-    if problem:
-        raise ValueError(
-            f"{path} must be comma-separated UTF-8 text with names in row 1, but it {problem}"
-        )
-
-
-def _looks_like(head: bytes) -> str:
-    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        return "looks like an Excel workbook: save it as 'CSV UTF-8 (comma delimited)'"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "looks like UTF-16: " + _rewrite("encoding='utf-16'")
-    if head.startswith(b"PAR1"):
-        return "looks like a .parquet file: give it that ending"
-    line = head.splitlines()[0] if head else b""
-    if line.startswith(b"#"):
-        return "begins with a comment (#): delete what stands above the names"
-    try:
-        head[: head.rfind(b"\n") + 1 or None].decode("utf-8")
-        encoding = ""
-    except UnicodeDecodeError:
-        encoding = ", encoding='latin-1'"
-    for mark, name, option in (
-        (b";", "semicolons", "sep=';', decimal=','"),
-        (b"\t", "tabs", r"sep='\t'"),
-    ):
-        if line.count(mark) > line.count(b","):
-            return f"looks separated by {name}: {_rewrite(option + encoding)}"
-    return f"is not UTF-8: {_rewrite(encoding[2:])}" if encoding else ""
+def _refuse_names_below(
+    names: Sequence[str], rows: Iterator[list[str]], wanted: Sequence[str], path: Path
+) -> None:
+    """Refuse a title above the names: all declared ones stand together in a later row."""
+    if all(name in names for name in wanted):
+        return
+    for row, cells in enumerate(islice(rows, _FIRST_ROWS), start=FIRST_ROW):
+        if all(name in cells for name in wanted):
+            refuse_lookalikes(path)
+            raise ValueError(
+                f"{path} must have names in its first row, but the declared ones stand in row {row}: "
+                f"delete what stands above"
+            )
 
 
-def _rewrite(options: str) -> str:
-    return f"rewrite it once by pandas.read_csv(FILE, {options}).to_csv(NEW, index=False)"
+def _why(width: int, cells: list[str]) -> str:
+    """What may have made more cells than there are names."""
+    if len(cells) <= width:
+        return ""
+    if not any(cells[width:]):
+        return ": rows end with commas that the names do not have, so write as many there"
+    return ": a decimal comma, or a comma within a text, makes two cells of one"
 
 
 def _swallowed(cell: str, width: int) -> bool:
@@ -132,12 +137,14 @@ def _swallowed(cell: str, width: int) -> bool:
 @contextmanager
 def _rows(path: Path) -> Iterator[Iterator[list[str]]]:
     """Rows of a file, as lists of cells; what goes wrong is told by its row."""
+    if looks_binary(path):
+        refuse_lookalikes(path)
     with _LIMIT, path.open(encoding="utf-8-sig", newline="") as file:
         before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a long note is no reason to refuse
         try:
             yield _told(csv.reader(file, strict=True), path)
         except UnicodeDecodeError:
-            refuse_lookalikes(path)
+            refuse_lookalikes(path, undecodable=True)
             raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
         finally:
             csv.field_size_limit(before)

@@ -11,8 +11,16 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import MISSING_REMEDY, cells, column_names, miscounted, no_query
-from botorch_private.curator.features.kinds import FeatureKind, Number
+from botorch_private._base.frames import (
+    MISSING_REMEDY,
+    NEAR_MISS,
+    alike,
+    cells,
+    column_names,
+    miscounted,
+    no_query,
+)
+from botorch_private.curator.features.kinds import Category, FeatureKind, Number
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.steps import Step
 
@@ -148,11 +156,19 @@ class Encoding:
         codes = feature.encode(found)
         wrong = np.isnan(codes[:, 0])
         if wrong.any():
+            near = _near(feature, found, wrong)
             raise ValueError(
                 f"{source} must hold {feature.wanted}, got something else "
-                f"{_place(wrong, feature.name, first_row)}: correct the cell, or the declaration"
+                f"{_place(wrong, feature.name, first_row)}: {feature.remedy}{near}"
             )
         return codes
+
+
+def _near(feature: FeatureKind, cells: Sequence[Any], wrong: np.ndarray) -> str:
+    """Say that the first wrong cell is a near miss of a declared category."""
+    cell = alike(cells[int(np.flatnonzero(wrong)[0])])
+    close = isinstance(feature, Category) and cell in map(alike, feature.categories)
+    return f" (it {NEAR_MISS})" if close else ""
 
 
 def _place(bad: np.ndarray, name: str, first_row: int) -> str:

@@ -29,9 +29,7 @@ class HistoryPromise:
     @property
     def sentence(self) -> str:
         """For a guarantee of the pool, whose cells were made from this history."""
-        who = (
-            f"cells were made from records of {self.people} people of a history, none of whom is in this table"
-        )
+        who = f"cells were made from records of {self.people} people of a history, none of whom is in this table"
         if math.isinf(self.epsilon):
             return f"{who}; the history was used as it is, because the curator says that it is public"
         seeded = ", but with noise from a seed, so that it does not hold" if self.seeded else ""

@@ -76,18 +76,52 @@ class YesNo:
     Args:
         name: Of the feature.
         lengthscale: Relative importance, where the step from no to yes is 1; None: one half.
+        yes: How a table writes yes, such as "Y"; small letters and capitals are the same. None, with
+            `no`: yes, true or 1, and no, false or 0.
+        no: How it writes no.
+
+    Raises:
+        ValueError: If only one of `yes` and `no` is given, or they are no different texts.
 
     Example:
+        >>> YesNo("smoker", yes="J", no="N").encode(["J", "n"]).tolist()
+        [[1.0], [0.0]]
         >>> YesNo("diabetes").encode(["yes", "no"]).tolist()
         [[1.0], [0.0]]
     """
 
     kind: ClassVar[str] = "boolean"
-    wanted: ClassVar[str] = "yes or no, true or false, or 1 or 0"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
     name: str
     lengthscale: float | None = None
+    yes: str | None = None
+    no: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.yes is None and self.no is None:
+            return
+        given = [
+            each.strip().casefold() if isinstance(each, str) else "" for each in (self.yes, self.no)
+        ]
+        if not all(given) or given[0] == given[1]:
+            raise ValueError(
+                f"yes and no of {self.name!r} must be two different texts, or both be left out"
+            )
+
+    @property
+    def wanted(self) -> str:
+        """What a cell must hold."""
+        if self.yes is None:
+            return "yes or no, true or false, or 1 or 0"
+        return f"{self.yes!r} or {self.no!r}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about another cell."""
+        if self.yes is None:
+            return 'correct the cell, or declare how the table writes them (yes = "Y" and no = "N")'
+        return "correct the cell, or the declaration"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,8 +135,11 @@ class YesNo:
 
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x 1`` numbers, NaN for what is neither yes nor no."""
-        codes = {**dict.fromkeys(_YES, 1.0), **dict.fromkeys(_NO, 0.0)}
-        found = [codes.get(str(cell).strip().lower(), math.nan) for cell in cells]
+        yes, no = (_YES, _NO) if self.yes is None or self.no is None else ((self.yes,), (self.no,))
+        codes = {each.strip().casefold(): 1.0 for each in yes}
+        codes |= {each.strip().casefold(): 0.0 for each in no}
+        texts = [(str(cell).strip().casefold(), _whole(cell)) for cell in cells]
+        found = [codes.get(text, codes.get(whole, math.nan)) for text, whole in texts]
         return np.array(found, dtype=np.float64).reshape(-1, 1)
 
     def decode(self, rows: np.ndarray) -> list[Any]:
@@ -130,6 +167,7 @@ class Category:
 
     kind: ClassVar[str] = "category"
     wanted: ClassVar[str] = "one of the declared categories"
+    remedy: ClassVar[str] = "correct the cell, or the declaration"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
     name: str

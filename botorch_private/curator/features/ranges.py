@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Category, FeatureKind, Number, YesNo
+from botorch_private.curator.features.ranges_text import read_toml
 from botorch_private.curator.features.scaling import PublicScaling
 
 _CHOICES = (
@@ -21,6 +21,7 @@ _KEYS = {
     "boolean": (),
     "category": ("categories",),
 }
+_OPTIONAL = {"number": ("edges",), "boolean": ("yes", "no"), "category": ()}
 
 
 def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
@@ -60,6 +61,8 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
 
     [features.diabetes]
     kind = "boolean"
+    yes = "Y"             # optional, both: how the table writes them; else yes/no, true/false or 1/0
+    no = "N"
     lengthscale = 2       # where the step from no to yes is 1
 
     [features.ward]
@@ -81,21 +84,17 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
         >>> from pathlib import Path
         >>> _ = Path("ranges.toml").write_text('features.diabetes = { kind = "boolean" }')
         >>> load_encoding("ranges.toml").features
-        (YesNo(name='diabetes', lengthscale=None),)
+        (YesNo(name='diabetes', lengthscale=None, yes=None, no=None),)
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"path must be a file of ranges, but there is no file {path}")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path} must be TOML, but it cannot be read: {error} (each key needs a value: lower = 0)"
-        ) from error
+    content, without_value = read_toml(path)
     _refuse_unknown(content, ("radius", "features"), f"{path}")
     features = content.get("features")
     if not isinstance(features, dict) or not features:
         raise ValueError(f"{path} must declare features, such as [features.age], but it has none")
+    _refuse_open(features, without_value, f"{path}")
     found = [_feature(name, entry, f"{path}: feature {name!r}") for name, entry in features.items()]
     settings = {}
     if "radius" in content:
@@ -113,17 +112,12 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     if not isinstance(kind, str) or kind not in _KEYS:
         raise ValueError(f"{where}: kind must be one of {', '.join(_KEYS)}, got {_kind(kind)}")
     kind_key = ("kind",) if "kind" in entry else ()
-    edges_key = ("edges",) if kind == "number" else ()
-    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], *edges_key, "lengthscale"), where)
-    for key in _KEYS[kind]:
-        if key not in entry:
-            undeclared = f"; {_CHOICES}" if not entry else ""
-            raise ValueError(f"{where} must have the key {key}, but it is missing{undeclared}")
+    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], *_OPTIONAL[kind], "lengthscale"), where)
     lengthscale = None
     if "lengthscale" in entry:
         lengthscale = _positive(entry["lengthscale"], f"{where}: lengthscale")
     if kind == "boolean":
-        return YesNo(name, lengthscale)
+        return _yes_no(name, entry, lengthscale, where)
     if kind == "category":
         return _category(name, entry["categories"], lengthscale, where)
     low = _number(entry["lower"], f"{where}: lower")
@@ -142,6 +136,35 @@ def _edges(edges: Any, where: str) -> tuple[float, ...]:
     if not isinstance(edges, list):
         raise ValueError(f"{where} must be a list of numbers, such as [40, 65], got {_kind(edges)}")
     return tuple(_number(each, where) for each in edges)
+
+
+def _refuse_open(features: dict[str, Any], without_value: list[str], path: str) -> None:
+    """Refuse what is still to be filled in, all of it at once."""
+    missing = dict.fromkeys(without_value, "a value for each key")
+    for name, entry in features.items():
+        kind = entry.get("kind", "number") if isinstance(entry, dict) else None
+        for key in _KEYS.get(kind, ()) if isinstance(kind, str) else ():
+            if key not in entry or entry[key] in ([], [""], ["", ""]):
+                missing.setdefault(name, f"the key {key}")
+    if not missing:
+        return
+    first = next(name for name in [*features, *missing] if name in missing)
+    others = [repr(name) for name in [*features, *missing] if name in missing and name != first]
+    more = f"; so is another one of: {', '.join(dict.fromkeys(others))}" if others else ""
+    choices = f"; {_CHOICES}" if not features.get(first) else ""
+    raise ValueError(
+        f"{path}: feature {first!r} must have {missing[first]}, but it is missing{choices}{more}"
+    )
+
+
+def _yes_no(name: str, entry: dict[str, Any], lengthscale: float | None, where: str) -> YesNo:
+    words: list[Any] = [entry.get(key) for key in _OPTIONAL["boolean"]]
+    # A code book has 1 and 2 as often as letters.
+    texts: list[Any] = [str(each) if type(each) is int else each for each in words]
+    try:
+        return YesNo(name, lengthscale, *texts)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _category(name: str, categories: Any, lengthscale: float | None, where: str) -> Category:
@@ -168,7 +191,10 @@ def _positive(value: Any, where: str) -> float:
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{where} must be a number, got {_kind(value)}")
+        plain = (
+            " (a number stands without quotes, with a decimal point)" if isinstance(value, str) else ""
+        )
+        raise ValueError(f"{where} must be a number, got {_kind(value)}{plain}")
     if not math.isfinite(value):
         raise ValueError(f"{where} must be a finite number, got {value!r}")
     return float(value)

@@ -48,7 +48,7 @@ def suggest_cells(epsilon: float, encoding: Encoding) -> Encoding:
             f"leave features out"
         )
     left = suggested_count(epsilon) / fixed
-    each_has = max(2, round(left ** (1 / numbers))) if numbers else 1
+    each_has = max(2, math.ceil(left ** (1 / numbers) - 1e-9)) if numbers else 1
     return Encoding(
         [
             replace(each, edges=_equal_steps(each, each_has)) if isinstance(each, Number) else each

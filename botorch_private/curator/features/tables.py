@@ -8,6 +8,7 @@ would be a record.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,27 +17,35 @@ import numpy as np
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import EXACT_IN_FLOAT64, MISSING_REMEDY
+from botorch_private._base.file_name import utf8_name
+from botorch_private._base.frames import MISSING_REMEDY
 from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
     count_records,
     read_header,
-    refuse_lookalikes,
     require_names,
 )
 from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.identifiers import as_text, checked_identifiers
 from botorch_private.curator.features.kinds import Number
+from botorch_private.curator.features.lookalikes import refuse_lookalikes
 
 _NUMBERS = "iufb"
+_VALUES = {"yes", "true", "false", "na", "n/a", "nan", "null", "none", "inf", "-inf"}
+_DATE_OR_NUMBER = re.compile(r"\d{1,4}[-./:]\d{1,2}([-./:t ]|$)|[+-]?\d+(\.\d*)?e[+-]?\d+$")
+_ROW_LABELS = re.compile(r"__index_level_\d+__")
 
 
-def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
+def read_table(
+    path: str | os.PathLike[str], columns: Sequence[str], *, remedy: str = MISSING_REMEDY
+) -> Tensor:
     """Read the named columns of a table, in this order; other columns are ignored.
 
     Args:
         path: A .csv file (comma-separated, UTF-8, names in its first row) or a .parquet file. Yes/no
             columns (true and false) count as 1 and 0.
         columns: Names of the declared features.
+        remedy: What to do about an empty cell.
 
     Returns:
         ``n x d`` float64 tensor, ``n >= 1``, all finite. The digits of a .csv are read exactly.
@@ -48,7 +57,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Tensor:
             not a number or infinite: the message names row and column.
     """
     path, wanted = Path(path), list(columns)
-    frame = _numbers(path, wanted)
+    frame = _numbers(path, wanted, remedy)
     try:
         return validate.matrix(records=frame[wanted])
     except ValueError as error:
@@ -86,6 +95,9 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
 def read_names(path: str | os.PathLike[str]) -> list[str]:
     """Read the names of all columns of a table, and nothing else of it.
 
+    They become public. So the rows are looked through for signs that the first one is a title or a
+    record; what comes of it is a refusal or nothing.
+
     Raises:
         FileNotFoundError: If there is no such file.
         ImportError: If pyarrow is needed for .parquet and is not installed.
@@ -94,14 +106,14 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     """
     path = _existing(Path(path))
     parquet = path.suffix.lower() == ".parquet"
-    names = [name for name in (_parquet_names if parquet else read_header)(path) if name.strip()]
+    names = [name for name in (_parquet_header if parquet else read_header)(path) if name.strip()]
     if not names:
         raise ValueError(f"{path} must have names in its first row, but it is empty")
     for position, name in enumerate(names, start=1):
         problem = _no_name(name) or ("stands twice" if names.count(name) > 1 else "")
         if problem:
             if not parquet:
-                refuse_lookalikes(path)
+                refuse_lookalikes(path, one_name=len(names) < 2)
             raise ValueError(
                 f"{path} must have names of columns in its first row, but number {position} {problem}"
             )
@@ -110,14 +122,20 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
 
 def _no_name(name: str) -> str:
     """Why a text is no name of a column: a first row without names would be a record."""
-    if not any(letter.isalpha() for letter in name):
+    text = name.strip().lower()
+    if not any(letter.isalpha() for letter in text):
         return "has no letter"
-    return "holds several cells" if any(mark in name for mark in ";\t\n") else ""
+    if any(mark in text for mark in ";\t\n|"):
+        return "holds several cells"
+    if text in _VALUES or _DATE_OR_NUMBER.match(text):
+        return "is a value, not a name"
+    return ""
 
 
-def _numbers(path: Path, wanted: list[str]) -> Any:
+def _numbers(path: Path, wanted: list[str], remedy: str = MISSING_REMEDY) -> Any:
     frame = _load(path, wanted)
     for name in wanted:
+        _refuse_empty_cells(frame[name], name, path, remedy)
         _refuse_bad_cells(frame[name], name, path)
     return frame
 
@@ -138,8 +156,8 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     """
     path = Path(path)
     cells = _load(path, [column], texts=True)[column]
-    _refuse_empty_cells(cells, column, path)
-    texts = [_as_text(cell) for cell in cells.tolist()]
+    _refuse_empty_cells(cells, column, path, "give each record its own text there")
+    texts = [as_text(cell) for cell in cells.tolist()]
     wrong = np.array([text is None for text in texts])
     if wrong.any():
         raise ValueError(
@@ -148,11 +166,17 @@ def read_texts(path: str | os.PathLike[str], column: str) -> list[str]:
     return [text for text in texts if text is not None]
 
 
-def _as_text(cell: Any) -> str | None:
-    """A text as it is, and a whole number without a point or an exponent; None for anything else."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_IN_FLOAT64:
-        return str(int(cell))
-    return str(cell) if isinstance(cell, (str, int)) and not isinstance(cell, bool) else None
+def read_identifiers(path: str | os.PathLike[str], column: str) -> list[str]:
+    """Read what staff call the records: `read_texts`, no two of which may look the same.
+
+    Raises:
+        FileNotFoundError: As in `read_texts`.
+        ImportError: As in `read_texts`.
+        ValueError: As in `read_texts`, or if one shows nothing or two look the same: the message names
+            both rows, and none of the texts.
+    """
+    source = f"{path}: identifiers (column {column!r})"
+    return checked_identifiers(read_texts(path, column), source=source, place="row", first=FIRST_ROW)
 
 
 def _existing(path: Path) -> Path:
@@ -209,7 +233,8 @@ def _read_parquet(path: Path, wanted: list[str]) -> Any:
 
     try:
         # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
-        return parquet.read_table(path, columns=wanted).to_pandas(ignore_metadata=True)
+        with utf8_name(path) as name:
+            return parquet.read_table(name, columns=wanted).to_pandas(ignore_metadata=True)
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
 
@@ -225,9 +250,33 @@ def _parquet_names(path: Path) -> list[str]:
             "the table as .csv"
         ) from error
     try:
-        return parquet.read_schema(path).names
+        with utf8_name(path) as name:
+            return parquet.read_schema(name).names
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(path) from error
+
+
+def _parquet_header(path: Path) -> list[str]:
+    """Names for people: without row labels of pandas, and refused where one is a text of its column."""
+    names = [name for name in _parquet_names(path) if not _ROW_LABELS.fullmatch(name)]
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with utf8_name(path) as file:
+            for name in names:
+                if names.count(name) > 1:
+                    continue
+                column = parquet.read_table(file, columns=[name]).column(0)
+                texts = str(column.type).startswith(("string", "large_string", "dictionary"))
+                if texts and (column.to_pandas().astype(str) == name).any():
+                    raise ValueError(
+                        f"{path} must have names of columns, but one is a value of its own column: "
+                        f"if they are a record, read the table without a row of names (header=None)"
+                    )
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _damaged(path) from error
+    return names
 
 
 def _damaged(path: Path) -> ValueError:
@@ -235,10 +284,9 @@ def _damaged(path: Path) -> ValueError:
 
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
-    """Refuse the first cell of a column that is empty, a word, or infinite."""
+    """Refuse the first cell of a column that is a word, or infinite."""
     import pandas
 
-    _refuse_empty_cells(cells, name, path)
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
         # A date or a duration would turn into a count of nanoseconds.
         texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
@@ -246,7 +294,9 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
         words = numbers.isna().to_numpy(copy=True)
         if not words.any():
             words[:] = True  # numbers of a kind that float64 does not hold
-        raise ValueError(f"{path} must hold numbers, got something else {_place(words, name)}")
+        raise ValueError(
+            f"{path} must hold numbers, got something else {_place(words, name)}{_marks(cells[words])}"
+        )
     infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
     if infinite.any():
         raise ValueError(
@@ -254,12 +304,24 @@ def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
         )
 
 
-def _refuse_empty_cells(cells: Any, name: str, path: Path) -> None:
+def _marks(words: Any) -> str:
+    """What to do where the only thing wrong with numbers is how they are written."""
+    import pandas
+
+    plain = words.astype(str).str.replace(r"[,\s%\u2019']", "", regex=True)
+    numbers: Any = pandas.to_numeric(plain, errors="coerce")
+    if numbers.isna().any():
+        return ""
+    return (
+        "; they look like numbers with commas, blanks or signs: numbers have a decimal point and no "
+        "other marks (pandas.read_csv reads them with decimal=',' or thousands=',')"
+    )
+
+
+def _refuse_empty_cells(cells: Any, name: str, path: Path, remedy: str = MISSING_REMEDY) -> None:
     missing = cells.isna().to_numpy()
     if missing.any():
-        raise ValueError(
-            f"{path} must have no empty cells, got one {_place(missing, name)}; {MISSING_REMEDY}"
-        )
+        raise ValueError(f"{path} must have no empty cells, got one {_place(missing, name)}; {remedy}")
 
 
 def _place(bad: np.ndarray, name: str) -> str:

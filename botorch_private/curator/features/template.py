@@ -21,6 +21,8 @@ _HEAD = """\
 #   two categories are equally far apart. A long lengthscale makes a feature narrower and protects it
 #   better: in a number's own unit (half of its range is the default), in steps for the others (0.5 is
 #   the default). Give one to all features or to none.
+# - A yes/no is yes/no, true/false or 1/0 in the table. Other spellings are declared below its kind:
+#   yes = "Y" and no = "N".
 # - 'botorch-private ranges check THIS_FILE' says what one unit of distance is, and how many units wide
 #   each feature is.
 

@@ -10,10 +10,13 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.memory import require_memory
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import LARGEST_NORM
 
 SEEDED = "the noise came from a seeded generator: whoever knows the seed can subtract it"
+
+_LITTLE = 2**24  # bytes; nobody asks whether they are there
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,10 @@ class Drawn:
 @runtime_checkable
 class Mechanism(Protocol):
     """What turns scaled records into released rows.
+
+    It may have two methods more, which are called before anything is spent: ``draw_memory(n, d)`` says
+    how many bytes a draw takes at its peak, and ``warn(n, d, stacklevel=...)`` warns of what `draw`
+    warns of, since a warning can be made an error.
 
     Attributes:
         isotropic: Whether released coordinates have no meaning of their own (they were rotated or
@@ -76,6 +83,45 @@ class Mechanism(Protocol):
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the rows alone."""
         ...
+
+
+def draw_memory(mechanism: Mechanism, n: int, d: int) -> int:
+    """Bytes that `Mechanism.draw` takes at its peak, the released rows included; from sizes alone.
+
+    A mechanism may say it itself, in a method ``draw_memory(n, d)``. Of any other one it is known only
+    that the released rows must fit, as wide as its guarantee says they are.
+    """
+    own = getattr(mechanism, "draw_memory", None)
+    if own is not None:
+        return int(own(n, d))
+    width = mechanism.guarantee(n, d).projection_dim
+    return 8 * n * (d if width is None else width)
+
+
+def require_draw_memory(mechanism: Mechanism, n: int, d: int, *, beside: int = 0) -> None:
+    """Refuse a draw that needs more memory than there is: the system would end the process in silence.
+
+    Args:
+        mechanism: How rows are released.
+        n: Number of records.
+        d: Features of a record.
+        beside: Further bytes that will be needed.
+
+    Raises:
+        MemoryError: If so.
+    """
+    refuse_draw(draw_memory(mechanism, n, d) + beside, n, d)
+
+
+def refuse_draw(need: int, n: int, d: int) -> None:
+    """Refuse a draw of ``n`` records of ``d`` features for which so many bytes are not there."""
+    require_memory(
+        need,
+        what=f"releasing {n} records of {d} features in this way",
+        remedy="choose a smaller projection_dim (None: no projection), or release fewer records at "
+        "first and let others join later (Curator.add); nothing was drawn",
+        unless_below=_LITTLE,
+    )
 
 
 def plain_numbers(mechanism: Any) -> None:

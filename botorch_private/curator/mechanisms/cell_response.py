@@ -142,5 +142,7 @@ def _below(bound: int, count: int, entropy: Entropy) -> np.ndarray:
 def _checked(cells: Any, count: int) -> np.ndarray:
     table = validate.matrix(columns=1, scaled=cells)[:, 0].numpy()
     if (table != np.rint(table)).any() or table.min() < 0 or table.max() >= count:
-        raise ValueError(f"scaled must hold cell numbers in 0..{count - 1}: number records by Cells first")
+        raise ValueError(
+            f"scaled must hold cell numbers in 0..{count - 1}: number records by Cells first"
+        )
     return table.astype(np.int64)

@@ -79,14 +79,29 @@ def exponentials(entropy: Entropy, count: int) -> np.ndarray:
 def gammas(entropy: Entropy, count: int, shape: int) -> np.ndarray:
     """Gamma variables of integer shape and scale 1: sums of ``shape`` exponentials.
 
-    The logarithm is taken of products of `_BLOCK` uniforms. Each factor keeps its relative
-    accuracy, so the sum errs by a few units in the last place of itself or of 1.
+    The logarithm is taken of products of `_BLOCK` uniforms, and the logarithms are added by halves.
+    How far that is off, whatever the uniforms and the shape are, is counted in `noise_law`.
     """
     factors = uniforms(entropy, count * shape).reshape(count, shape)
-    total = np.zeros(count)
-    for start in range(0, shape, _BLOCK):
-        total -= np.log(factors[:, start : start + _BLOCK].prod(axis=1))
-    return total
+    products = np.empty((count, -(-shape // _BLOCK)))
+    for block in range(products.shape[1]):
+        start = block * _BLOCK
+        factors[:, start : start + _BLOCK].prod(axis=1, out=products[:, block])
+    return -sum_by_halves(np.log(products))
+
+
+def sum_by_halves(terms: np.ndarray) -> np.ndarray:
+    """Row sums of a ``count x k`` array, in which no term meets more than ``ceil(log2(k))`` additions.
+
+    One after the other, equal terms can all be rounded the same way, an error of ``k / 2`` units in the
+    last place. NumPy adds in pairs where its memory allows, which it does not promise.
+    """
+    while terms.shape[1] > 1:
+        half = (terms.shape[1] + 1) // 2
+        first = terms[:, :half].copy()
+        first[:, : terms.shape[1] - half] += terms[:, half:]
+        terms = first
+    return terms[:, 0]
 
 
 def normals(entropy: Entropy, count: int) -> np.ndarray:

@@ -74,7 +74,9 @@ def fit_score(
     lower, upper = scaling.lower.numpy(), scaling.upper.numpy()
     x = cut_to_norm(to_unit(table[:n].numpy(), lower, upper), norm)
     outcome = to_unit(y[:n, None].numpy(), np.array([low]), np.array([high])) * norm
-    rows = np.concatenate([np.rint(x / _STEP) * _STEP, np.ones((n, 1)), np.rint(outcome / _STEP) * _STEP], 1)
+    rows = np.concatenate(
+        [np.rint(x / _STEP) * _STEP, np.ones((n, 1)), np.rint(outcome / _STEP) * _STEP], 1
+    )
     moments, size = rows.T @ rows, 0.0
     if not public:
         validate.positive(epsilon=epsilon)

@@ -12,13 +12,21 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.base import check_scaled
-from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from, gammas, normals
-from botorch_private.privacy.gaussian import gaussian_noise_std
+from botorch_private.curator.mechanisms.entropy import (
+    Entropy,
+    entropy_from,
+    gammas,
+    normals,
+    sum_by_halves,
+)
+from botorch_private.privacy.gaussian import LARGEST_EPSILON, gaussian_noise_std
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 NOISES = ("auto", "laplace", "gaussian")
-_NUDGE = 1 + 1e-11
+_LARGEST_PURE = 1e300  # the scale of the noise is still a number
+_NUDGE = 1e-11
 _ITERATIONS = 50
 
 
@@ -29,7 +37,7 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     Args:
         noise: ``"laplace"``, ``"gaussian"``, or ``"auto"``: the one with the smaller variance per
             coordinate. ``"auto"`` with ``delta = 0`` is l2 Laplace.
-        epsilon: Privacy parameter at one unit, > 0.
+        epsilon: Privacy parameter at one unit, > 0; see `refuse_epsilon`.
         delta: Privacy parameter in [0, 1); a Gaussian needs more than `noise_law.DELTA_FP`.
         dim: Coordinates that carry noise, ``min(projection_dim, features)``.
         features: Features of a record, ``d``.
@@ -37,7 +45,7 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     Returns:
         A law whose ``epsilon(1, delta)`` is at most ``epsilon``, rounding and arithmetic included.
     """
-    validate.one_of(NOISES, noise=noise)
+    refuse_epsilon(noise, epsilon, delta)
     if noise == "auto":
         laplace = _laplace(epsilon, dim=dim, features=features)
         if delta <= DELTA_FP:
@@ -47,6 +55,24 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     if noise == "laplace":
         return _laplace(epsilon, dim=dim, features=features)
     return _gaussian(epsilon, delta, dim=dim, features=features)
+
+
+def refuse_epsilon(noise: str, epsilon: float, delta: float) -> None:
+    """Refuse an epsilon that is too large for the calibration of the noise; nothing is calibrated.
+
+    Raises:
+        ValueError: If so, or if there is no such noise.
+    """
+    validate.one_of(NOISES, noise=noise)
+    validate.positive(epsilon=epsilon)
+    gaussian = noise == "gaussian" or (noise == "auto" and delta > DELTA_FP)
+    largest = LARGEST_EPSILON if gaussian else _LARGEST_PURE
+    if epsilon > largest:
+        way_out = ", or take noise='laplace'" if gaussian else ""
+        raise ValueError(
+            f"epsilon must be at most {largest:g} for {'Gaussian' if gaussian else 'l2 Laplace'} noise, "
+            f"got {epsilon:g}: so large a one hides nothing; take a smaller one{way_out}"
+        )
 
 
 def add_noise(scaled: Tensor, law: NoiseLaw, *, generator: torch.Generator | None = None) -> Tensor:
@@ -87,11 +113,13 @@ def noised(rows: np.ndarray, law: NoiseLaw, entropy: Entropy) -> np.ndarray:
     return steps * law.grid
 
 
+@quiet_arithmetic
 def on_grid(rows: np.ndarray, law: NoiseLaw) -> np.ndarray:
     """Round rows to the public grid: what the noise is added to, in whole grid steps."""
     return np.rint(rows / law.grid).astype(np.int64)
 
 
+@quiet_arithmetic
 def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     """Draw noise for ``count`` records, in whole grid steps.
 
@@ -103,13 +131,19 @@ def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     Returns:
         ``count x dim`` int64 array; times ``law.grid`` it is noise in scaled units.
     """
+    noise = unrounded(law, count, entropy)
+    return np.rint(noise, out=noise).astype(np.int64)
+
+
+def unrounded(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
+    """The same before it is rounded, ``count x dim`` float64; `noise_law` counts how far it is off."""
     directions = normals(entropy, count * law.dim).reshape(count, law.dim)
     if law.kind == "laplace":
         radius = gammas(entropy, count, law.dim)
-        radius /= np.linalg.norm(directions, axis=1)
+        radius /= np.sqrt(sum_by_halves(np.square(directions)))
         directions *= radius[:, None]
     directions *= law.scale / law.grid
-    return np.rint(directions, out=directions).astype(np.int64)
+    return directions
 
 
 def _laplace(epsilon: float, *, dim: int, features: int) -> NoiseLaw:
@@ -142,13 +176,14 @@ def _solve(
     contraction, except for an epsilon so small that float64 cannot draw the noise.
     """
     law = replace(unit, scale=scale_for(epsilon))
-    for _ in range(_ITERATIONS):
+    for step in range(_ITERATIONS):
         if law.epsilon(1.0, delta) <= epsilon:
             return law
         rest = epsilon - law.arithmetic_slack(1.0)
         if rest < epsilon / 2:
             break
-        law = replace(unit, scale=scale_for(rest) * _NUDGE)
+        # More each time: far out, an average over projections has fewer digits than its root is given.
+        law = replace(unit, scale=scale_for(rest) * (1 + _NUDGE * 2**step))
     raise ValueError(
         f"epsilon must be larger for noise in {unit.dim} dimensions: float64 cannot draw noise that "
         f"wide on a grid of {unit.grid}, got {epsilon!r}"

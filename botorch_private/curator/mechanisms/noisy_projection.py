@@ -10,14 +10,21 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
+from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private.curator.mechanisms.base import (
+    Drawn,
+    check_scaled,
+    plain_numbers,
+    require_draw_memory,
+)
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
-from botorch_private.curator.mechanisms.noise import NOISES, calibrate, noised
-from botorch_private.curator.mechanisms.projection import isometry, subspace_projection
+from botorch_private.curator.mechanisms.noise import calibrate, noised, refuse_epsilon
+from botorch_private.curator.mechanisms.projection import frame_entries, isometry, subspace_projection
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 _CHUNK_ENTRIES = 2**18
+_CHUNK_COPIES = 8  # of a chunk while its noise is drawn: words, uniforms, radii, angles (measured: 7)
 _Maps = tuple[np.ndarray | None, np.ndarray | None]
 
 
@@ -61,7 +68,7 @@ class NoisyProjection:
         validate.probability_or_zero(delta=self.delta)
         if self.projection_dim is not None:
             validate.count(projection_dim=self.projection_dim)
-        validate.one_of(NOISES, noise=self.noise)
+        refuse_epsilon(self.noise, self.epsilon, self.delta)
         plain_numbers(self)
         if self.noise == "gaussian" and self.delta <= DELTA_FP:
             raise ValueError(
@@ -126,10 +133,14 @@ class NoisyProjection:
 
         Returns:
             ``n x r`` float64 rows in the order of the records.
+
+        Raises:
+            MemoryError: If there is not the memory for it; nothing was drawn then.
         """
         table = check_scaled(scaled)
         entropy = entropy_from(generator)
-        d = table.shape[1]
+        n, d = table.shape
+        require_draw_memory(self, n, d)
         law, maps = self.law(d), self._maps(d, entropy)
         more: Callable[[Tensor], Tensor] | None = None
         if law.dim == d or law.kind == "laplace":
@@ -142,6 +153,15 @@ class NoisyProjection:
 
         return Drawn(self._release(table, law, maps, entropy), more=more)
 
+    def draw_memory(self, n: int, d: int) -> int:
+        """Bytes that `draw` takes at its peak for ``n`` records of ``d`` features, its rows included."""
+        width = d if self.projection_dim is None else self.projection_dim
+        matrix = 0 if self.projection_dim is None else d * width
+        chunk = _CHUNK_COPIES * max(_CHUNK_ENTRIES, d, width)  # at least one row at a time
+        made = frame_entries(max(d, width), min(d, width)) if matrix else 0
+        return 8 * max(made, n * width + matrix + chunk)
+
+    @quiet_arithmetic
     def _release(self, table: Tensor, law: NoiseLaw, maps: _Maps, entropy: Entropy) -> Tensor:
         n, d = table.shape
         before, after = maps

@@ -11,7 +11,13 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.curator.mechanisms.base import Drawn, check_scaled, plain_numbers
+from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private.curator.mechanisms.base import (
+    Drawn,
+    check_scaled,
+    plain_numbers,
+    require_draw_memory,
+)
 from botorch_private.curator.mechanisms.entropy import entropy_from, normals
 from botorch_private.privacy.guarantee import ONE_RECORD, OUTCOMES_NOT_COVERED, PrivacyGuarantee
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
@@ -109,6 +115,7 @@ class SpectralProjection:
         """Rank of a released table, ``min(r, d)``."""
         return min(self.projection_dim, d)
 
+    @quiet_arithmetic
     def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
         """Release once. O(n d^2 + n d r).
 
@@ -122,19 +129,31 @@ class SpectralProjection:
         """
         table = check_scaled(scaled)
         n, d = table.shape
+        require_draw_memory(self, n, d)
+        self.warn(n, d, stacklevel=4)
+        matrix = normals(entropy_from(generator), d * self.projection_dim)
+        return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
+
+    def warn(self, n: int, d: int, *, stacklevel: int = 2) -> None:
+        """Warn that it is not private, as `draw` does: for who releases, before anything is spent."""
         warnings.warn(
             f"SpectralProjection on {n} records of {d} features is not differentially private: "
             f"{self.guarantee(n, d).reasons[0]}. Use NoisyProjection.",
             NotDifferentiallyPrivate,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
-        matrix = normals(entropy_from(generator), d * self.projection_dim)
-        return self.project(table, torch.from_numpy(matrix.reshape(d, self.projection_dim)))
+
+    def draw_memory(self, n: int, d: int) -> int:
+        """Bytes that `draw` takes at its peak for ``n`` records of ``d`` features, its rows included."""
+        r, k = self.projection_dim, min(n, d)
+        svd = 3 * n * d + 3 * n * k + 2 * k * d + 5 * k * k  # LAPACK's dgesdd, its copies and its work
+        return 8 * max(6 * d * r, svd + d * r + n * r)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the ``n x r`` rows alone; see `draw`."""
         return self.draw(scaled, generator=generator).rows
 
+    @quiet_arithmetic
     def project(self, table: Tensor, matrix: Tensor) -> Drawn:
         """Algorithm 1 for a given ``d x r`` matrix ``M``."""
         r = self.projection_dim

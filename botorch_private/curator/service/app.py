@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from botorch_private.curator.service import console, errors, modeler_api, staff_api
+from botorch_private.curator.service import console, errors, health, modeler_api, staff_api
 from botorch_private.curator.service.access import Access
 from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.health import Health
 from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
+from botorch_private.curator.service.look_after import look_after
+from botorch_private.curator.service.release_file import ReleaseFile
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.waiting import Waiting
 
@@ -27,16 +31,27 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
         rate: Requests a second that one token may make.
 
     Raises:
-        ValueError: If ``rate`` is not a finite number > 0.
+        ValueError: If ``rate`` is not a finite number > 0, the database is damaged, or the release file
+            is not the one that the folder was made with.
+        OSError: If that cannot be read.
     """
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate must be a finite number > 0, got {rate}")
-    waiting = Waiting()
+    try:
+        store.require_sound()
+    except ValueError as error:
+        raise ValueError(f"{folder.database} cannot be used: {error}") from error
+    release = ReleaseFile(folder.release, store.facts.identity)
+    store.in_place.require(release.path.name, release.is_right)
+    store.in_place.serve()
+    waiting = Waiting(store.tokens.is_valid)
     store.listen(waiting.changed)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        looking = asyncio.create_task(look_after(store, waiting))
         yield
+        looking.cancel()
         waiting.close()
 
     app = FastAPI(
@@ -50,11 +65,14 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
     )
     app.state.folder, app.state.store, app.state.waiting = folder, store, waiting
     app.state.access = Access(store, rate=rate)
+    app.state.health = Health(folder.path, store, release)
     errors.install(app)
+    app.include_router(health.router)
     app.include_router(modeler_api.router)
     app.include_router(staff_api.router)
     console.install(app)
     app.add_middleware(BodyLimit)
+    app.add_middleware(errors.OnlyInPlace, in_place=store.in_place)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(StrictHeaders)  # the last one is the outermost
     return app

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from botorch_private.curator.service.in_place import InPlace
 from botorch_private.curator.service.limits import TOO_LARGE
-from botorch_private.curator.service.question import ServiceError, StorageError
+from botorch_private.curator.service.log import place_of
+from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
 _log = logging.getLogger("botorch_private.curator.service")
 STATUS = {
@@ -39,6 +40,7 @@ STATUS = {
     "implausible": 422,
     "too_often": 429,
     "storage": 503,
+    "lost": 503,
 }
 _TITLES = {
     404: "there is nothing at this address",
@@ -58,13 +60,13 @@ def error_response(
 
 def log_place(error: Exception) -> None:
     """Log what kind an error is and where it happened; never its text: it may hold values."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    _log.error("%s in %s, line %s", type(error).__name__, frame.name, frame.lineno)
+    _log.error("%s", place_of(type(error), error.__traceback__))
 
 
 def public_message(error: ServiceError) -> str:
     """What clients are told: of a disk, no words that SQLite or the system found."""
-    return NOT_STORED if isinstance(error, StorageError) else error.message
+    hidden = isinstance(error, StorageError) and not isinstance(error, LostError)
+    return NOT_STORED if hidden else error.message
 
 
 def _refusal(
@@ -74,7 +76,7 @@ def _refusal(
     page = getattr(request.app.state, "refusal_page", None)
     path = request.scope["path"]  # not `request.url`: no URL can be made of every Host header
     if page is not None and f"{path}/".startswith("/console/"):
-        return page(request, status, message, headers)
+        return page(request, status, code, message, headers)
     return error_response(status, code, message, headers=dict(headers or {}) or None)
 
 
@@ -111,6 +113,29 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         return _http_refusal(request, error)
+
+
+class OnlyInPlace:
+    """Answers nothing from files that are not in the folder any more, or are not what they were.
+
+    Args:
+        app: The application behind it.
+        in_place: Looks at them.
+    """
+
+    def __init__(self, app: ASGIApp, in_place: InPlace) -> None:
+        self._app, self._in_place = app, in_place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 503."""
+        if scope["type"] == "http":
+            try:
+                self._in_place.check(wait=False)
+            except StorageError as error:
+                refusal = _refusal(Request(scope), 503, error.code, public_message(error))
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class Unexpected:

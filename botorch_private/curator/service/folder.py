@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
+from botorch_private.curator.service.reading import Reading, read_only
 from botorch_private.curator.service.store import Store
 
+T = TypeVar("T")
 FOLDER_MODE = 0o700
 
 
@@ -39,6 +44,11 @@ class Folder:
         return self.path / "ledger.json"
 
     @property
+    def person(self) -> Path:
+        """What the person with the most records pays; for the curator's eyes only."""
+        return self.path / "person.txt"
+
+    @property
     def records(self) -> Path:
         """Raw features of the records, ``n x d``, where a function measures; no file otherwise."""
         return self.path / "records.npy"
@@ -48,34 +58,56 @@ class Folder:
         """What the objective prints; for the curator's eyes only."""
         return self.path / "objective.log"
 
+    @property
+    def lock_file(self) -> Path:
+        """Locked by the one server that uses the folder."""
+        return self.path / "server.lock"
+
     def open(self) -> Store:
         """Open the database.
 
         Raises:
             ValueError: If this is not a curator's folder, or it is damaged.
         """
+        return self._opened(Store)
+
+    def open_to_read(self) -> Reading:
+        """Open the database for reading alone: also where nothing can be written.
+
+        Raises:
+            ValueError: If this is not a curator's folder, or it is damaged.
+        """
+        return self._opened(read_only)
+
+    def _opened(self, open_database: Callable[[Path], T]) -> T:
         if not self.database.is_file() or not self.release.is_file():
             raise ValueError(
                 f"folder must be one that 'botorch-private curator init' made, but {self.path} is not"
             )
         try:
-            return Store(self.database)
-        except ValueError as error:
+            return open_database(self.database)
+        except (ValueError, sqlite3.Error) as error:
             raise ValueError(f"{self.database} cannot be used: {error}") from error
 
     def lock(self) -> FileLock:
         """Keep other servers out, until the lock is released or the process ends.
 
         Raises:
-            ValueError: If another one is in.
+            ValueError: If another one is in, or the folder cannot be written.
         """
-        lock = FileLock(self.path / "server.lock")
+        if not self.path.is_dir():  # else the lock would make one
+            raise ValueError(f"folder must be a curator's, but there is no folder {self.path}")
+        lock = FileLock(self.lock_file)
         try:
             lock.acquire(blocking=False)
         except Timeout:
             raise ValueError(
                 f"folder must be used by one server at a time, but another one serves {self.path}"
             ) from None
+        except OSError as error:
+            raise ValueError(
+                f"folder must be one that can be written, but {self.path} cannot: {error.strerror}"
+            ) from error
         return lock
 
     def refuse_strangers(self) -> None:

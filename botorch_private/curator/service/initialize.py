@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.persons import most_records, price_of_a_person
+from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
-from botorch_private.curator.features.tables import read_encoded, read_table, read_texts
-from botorch_private.curator.ledger import Ledger
+from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
-from botorch_private.curator.publish import planned_guarantee
+from botorch_private.curator.objective import refuse_uncallable
+from botorch_private.curator.publish import planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
-from botorch_private.curator.service.make_folder import check_settings, make_folder
+from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
+from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
+from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
 
 def initialize(
@@ -25,12 +31,13 @@ def initialize(
     *,
     ranges: Path,
     mechanism: Mechanism,
-    agree: Callable[[str], bool],
+    agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
     shared_outcomes: bool = False,
     budget: int | None = None,
     identifiers: str | None = None,
     objective: str = "person",
+    person: str | None = None,
     ledger: Path | None = None,
     **settings: Any,
 ) -> Folder | None:
@@ -41,13 +48,17 @@ def initialize(
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
         mechanism: How records are released.
-        agree: Is told what will be promised, and whether somebody may spend that privacy.
+        agree: Is told what will be promised and how the records lie in their ranges; says whether that
+            privacy may be spent. What it is told second depends on the records: for the curator alone.
         outcome_mechanism: How answers are noised; None: they are not.
         shared_outcomes: Whether outcomes may depend on other records, so that answers add up.
         budget: Largest number of different records that are measured; None: no limit.
         identifiers: Column with what staff call the records; None: "record 1" and so on.
         objective: "person", "column:NAME", or "module:function".
-        ledger: File of what was spent on this table before; None: a new one.
+        person: Column that tells people apart, to say what the one with the most records pays: to
+            ``agree`` and in the folder only. None: it is not said.
+        ledger: File of what was spent on this table before; None: the one beside the table
+            (`table_ledger`).
         **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
 
     Returns:
@@ -55,7 +66,7 @@ def initialize(
 
     Raises:
         OSError: If a file is missing, or there is something at the folder's place.
-        ValueError: If an argument or the table is unusable; nothing is released then.
+        ValueError: If an argument, the table or its ledger is unusable; nothing is released then.
         BudgetError: If the ledger's budget does not allow for it; nothing is released then.
     """
     if folder.exists():
@@ -63,49 +74,71 @@ def initialize(
     encoding = load_encoding(ranges)
     measured_by, column = _objective(objective)
     released = {feature.name for feature in encoding.features}
-    for argument, name in (("objective", column), ("identifiers", identifiers)):
+    for argument, name in (("objective", column), ("identifiers", identifiers), ("person", person)):
         if name in released:
             raise ValueError(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
                 f"feature: delete [features.{name}] there"
             )
     records = read_encoded(table, encoding)
-    outcomes = None if column is None else read_table(table, [column])[:, 0]
-    names = None if identifiers is None else read_texts(table, identifiers)
+    outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
+    names = None if identifiers is None else read_identifiers(table, identifiers)
     n = len(records)
+    if n < 2:
+        raise ValueError(f"{table} must hold at least 2 records, got {n}")
     if budget is not None and not 1 <= budget <= n:
         raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
-    check_settings(folder, n, known=outcomes is not None, **settings)
-    known = None if ledger is None else Ledger(path=ledger)
-    promises = [
-        planned_guarantee(n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
-    ]
+    first = planned_guarantee(
+        n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None
+    )
+    d = encoding.scaling.features
+    width = first.projection_dim or d
+    # The file is in memory, too, before it is written.
+    require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
+    size = folder_size((n, width), d, measured_by)
+    check_settings(folder, n, known=outcomes is not None, size=size, **settings)
+    own = ledger_of(table, n, ledger)
+    known = own.ledger
+    most = None if person is None else most_records(table, person)
+    promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
-    words = f"{n} records of {len(encoding.features)} features from {table}.\n\n{total(promises)}"
-    if known is not None and known.total is not None:
-        spent = total([known.total, *promises])
-        words += (
-            f"\n  By {ledger} these records were released before: all together, epsilon at one unit is "
-            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}."
+    alone, before = total(promises), None if known is None else known.total
+    spent = alone if before is None else total([before, *promises])
+    words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
+    if known is not None and before is not None:
+        words.append(
+            f"By {known.path} these records were released before: all together, epsilon at one unit is "
+            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
+            f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
-    if not agree(words):
+    elif known is not None:
+        words.append(f"It will be entered in {known.path}: keep that file with the table.")
+    if own.caution:
+        words.append(own.caution)
+    price = None if most is None else price_of_a_person(spent, most)
+    if price is not None:
+        words.append(price)
+    if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
-    curator = Curator(
-        records,
-        encoding.scaling,
-        mechanism,
-        # Nobody measures in this process: the server asks a person, or its own worker.
-        outcomes if outcomes is not None else _nobody,
-        outcome_mechanism=outcome_mechanism,
-        shared_outcomes=shared_outcomes,
-        max_queries=budget,
-        ledger=known,
-    )
-    return make_folder(folder, curator, **settings)
+    with warnings.catch_warnings():
+        for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
+            warnings.simplefilter("ignore", told_already)
+        curator = Curator(
+            records,
+            encoding.scaling,
+            mechanism,
+            # Nobody measures in this process: the server asks a person, or its own worker.
+            outcomes if outcomes is not None else _nobody,
+            outcome_mechanism=outcome_mechanism,
+            shared_outcomes=shared_outcomes,
+            max_queries=budget,
+            ledger=known,
+        )
+    return make_folder(folder, curator, person=price, **settings)
 
 
 def _nobody(_: object) -> float:
@@ -120,5 +153,5 @@ def _objective(text: str) -> tuple[str, str | None]:
     if kind == "column":
         return kind, name
     if name:
-        load(text)  # refuses what is not a function, before anything is spent
+        refuse_uncallable(load(text))  # before anything is spent
     return text, None

@@ -8,16 +8,22 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from botorch_private._base import validate
-from botorch_private._base.whole_file import sync_folder
+from botorch_private._base.memory import in_words
+from botorch_private._base.whole_file import sync_folder, write_whole
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
-from botorch_private.curator.service.schema import SCHEMA, FolderFacts, write_facts
+from botorch_private.curator.service.schema import ADDED, SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
+
+_SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
+_ROW_OF_DATABASE = 512  # a record's row, its index and its place in the log of the database, amply
 
 
 def make_folder(
@@ -30,6 +36,7 @@ def make_folder(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    person: str | None = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
@@ -40,14 +47,15 @@ def make_folder(
     Args:
         path: Folder to make; there must be nothing yet.
         curator: Its release, records, outcomes if it has them, and limit of measurements.
-        identifiers: What staff call the records, ``n`` different texts in the order of the table. None:
-            "record 1" and so on.
+        identifiers: What staff call the records, ``n`` texts in the order of the table, no two of which
+            look the same. None: "record 1" and so on.
         objective: Who measures: "person" (staff enter values), "column" (the curator's known outcomes),
             or "module:function".
         time_limit: Seconds for one call of that function, > 0.
         outcome_name: What is measured.
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
+        person: What the person with the most records pays, in sentences; for the curator's eyes only.
 
     Returns:
         The folder.
@@ -58,7 +66,7 @@ def make_folder(
     """
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
-    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else list(identifiers)
+    names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -70,7 +78,12 @@ def make_folder(
         objective=objective,
         known=curator.outcomes is not None,
         time_limit=time_limit,
+        outcome_name=outcome_name,
+        outcome_unit=outcome_unit,
         plausible=plausible,
+        size=folder_size(
+            curator.release.candidates.shape, curator.release.guarantee.features or 0, objective
+        ),
     )
     mechanism = curator.outcome_mechanism
     facts = FolderFacts(
@@ -88,14 +101,14 @@ def make_folder(
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
     )
-    temporary = Path(
-        tempfile.mkdtemp(dir=folder.path.absolute().parent, prefix=f".{folder.path.name}.")
-    )  # its mode is 0700
+    temporary = Path(_temporary(folder.path))
     try:
         os.chmod(temporary, FOLDER_MODE)
         draft = Folder(temporary)
         curator.release.save(draft.release)
         curator.ledger.copy(draft.ledger)
+        if person is not None:
+            write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
         _write_database(draft.database, facts, curator, names)
@@ -120,14 +133,16 @@ def check_settings(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    size: int = 0,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
 
-    Args are as in `make_folder`, but for ``n``, the number of records, and ``known``, whether the
-    curator knows the outcomes.
+    Args are as in `make_folder`, but for ``n``, the number of records, ``known``, whether the curator
+    knows the outcomes, and ``size``, the bytes of the folder (`folder_size`).
 
     Raises:
-        OSError: If there is something at ``path``, or its parent is missing or cannot be written.
+        OSError: If there is something at ``path``, its parent is missing or cannot be written, or the
+            disk is full.
         ValueError: If a setting is unusable.
     """
     parent = path.absolute().parent
@@ -137,16 +152,23 @@ def check_settings(
         raise PermissionError(f"path must be in a folder that can be written, but {parent} cannot")
     if path.exists():
         raise FileExistsError(f"path must be new, but there is something at {path}")
-    if identifiers is not None and len(identifiers) != n:
-        raise ValueError(f"identifiers must have {n} entries, got {len(identifiers)}")
-    if identifiers is not None and len(set(identifiers)) < n:
-        raise ValueError("identifiers must be different, but at least two records share one")
+    _try_to_make(path)
+    free = shutil.disk_usage(parent).free
+    if size > free:
+        raise OSError(
+            f"path must be on a disk with room for {in_words(size)}, but {in_words(free)} are free there"
+        )
+    if identifiers is not None and len(names := _checked(identifiers)) != n:
+        raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
     if objective not in ("person", "column") and objective.count(":") != 1:
         raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
     if (objective == "column") != known:
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
         )
+    for name, text in (("outcome_name", outcome_name), ("outcome_unit", outcome_unit)):
+        if not isinstance(text, str) or not _is_unicode(text):
+            raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
     if plausible is not None:
         low, high = plausible
@@ -155,6 +177,44 @@ def check_settings(
             raise ValueError(
                 f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
             )
+
+
+def folder_size(released: Sequence[int], features: int, objective: str) -> int:
+    """Bytes that a folder takes while it is made, rounded up.
+
+    Args:
+        released: Shape ``n x r`` of the released rows.
+        features: Features of a record: records are kept where a function measures.
+        objective: As in `make_folder`.
+    """
+    n, r = released
+    return _SMALL_FILES + n * (8 * r + (8 * features if ":" in objective else 0) + _ROW_OF_DATABASE)
+
+
+def _try_to_make(path: Path) -> None:
+    """Make a folder beside the one that is wanted, as `make_folder` will, and remove it."""
+    try:
+        os.rmdir(_temporary(path))
+    except OSError as error:
+        raise OSError(
+            error.errno, f"path must be a folder that can be made, but {error.strerror}", str(path)
+        ) from error
+
+
+def _temporary(path: Path) -> str:
+    return tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # its mode is 0700
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, as of bytes that a terminal sent in another encoding
+        return False
+    return True
+
+
+def _checked(identifiers: Any) -> list[str]:
+    return checked_identifiers(identifiers, source="identifiers", place="position")
 
 
 def _write_records(path: Path, curator: Curator) -> None:
@@ -173,9 +233,9 @@ def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Seq
     outcomes: Sequence[float | None] = [None] * facts.n
     if curator.outcomes is not None:
         outcomes = curator.outcomes[curator.permutation].tolist()
-    connection = connect(path)
+    connection = connect(path, create=True)
     try:
-        connection.executescript(SCHEMA)
+        connection.executescript(SCHEMA + ADDED)
         connection.execute("BEGIN IMMEDIATE")
         write_facts(connection, facts)
         connection.executemany(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from botorch_private.curator.service.question import Question, ServiceError, StorageError
+from botorch_private.curator.service.question import LostError, Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
@@ -64,7 +64,7 @@ class Program:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,
-                    text=True,
+                    encoding="utf-8",
                     start_new_session=True,
                 )
         except OSError as error:
@@ -182,6 +182,8 @@ class Measuring:
         """Measure the oldest pending question; False if there is none, or nothing can be stored now."""
         try:
             query = self._store.begin().result()
+        except LostError:
+            return False  # it was said, once
         except ServiceError as error:
             _log.error("no measurement could be begun: %s", error.code)
             return False

@@ -28,12 +28,6 @@ _KEY = r"^[\x21-\x7e]{8,128}$"
 router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)
 
 
-@router.get("/health")
-async def health() -> dict[str, str]:
-    """Whether the server runs; no token is needed."""
-    return {"status": "ok"}
-
-
 @router.get("/release", response_model=ReleaseBody)
 async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
     """What the release is, and what is left of the measurements."""
@@ -111,15 +105,22 @@ async def ask(
 @router.get("/queries/{number}", response_model=QueryBody)
 async def read(
     number: Number,
-    _: ModelerToken,
+    token: ModelerToken,
     store: StoreOf,
     request: Request,
     wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0,
 ) -> JSONResponse:
-    """A query. With ``wait`` the answer comes when it is not pending any more, or after so long."""
+    """A query. With ``wait`` the answer comes when it is not pending any more, or after so long.
+
+    A token that ends meanwhile ends the wait, without an answer.
+    """
     query = store.query(number)
     if wait and query.public_state == State.PENDING:
-        await request.app.state.waiting.wait(number, wait, lambda: store.query(number))
+        await request.app.state.waiting.wait(number, wait, lambda: store.query(number), token=token.id)
+        # Much may have happened since the request was let in.
+        store.in_place.check(wait=False)
+        if not store.tokens.is_valid(token.id):
+            raise ServiceError("no_token", "the token ended while its request waited")
         query = store.query(number)
     return JSONResponse(await _shown(store, query))
 

@@ -78,6 +78,17 @@ class StorageError(ServiceError):
         super().__init__("storage", message)
 
 
+class LostError(StorageError):
+    """The files of the folder were removed, replaced or changed under the server: it must restart."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the curator's files were removed, replaced or changed while the server ran, so it stores "
+            "and answers nothing until the curator starts it again"
+        )
+        self.code = "lost"
+
+
 def get(connection: sqlite3.Connection, number: int) -> Question:
     """One question; a `ServiceError` if no query has that number."""
     found = connection.execute("SELECT * FROM query WHERE id = ?", (number,)).fetchone()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Any
 
 SCHEMA_VERSION = 1
+_FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -56,6 +58,25 @@ CREATE TABLE event (                    -- what happened, never changed
     kind TEXT NOT NULL,
     query INTEGER REFERENCES query (id),
     detail TEXT
+);
+"""
+_TABLES = re.findall(r"^CREATE TABLE (\w+)", SCHEMA, re.MULTILINE)
+
+# Folders of version 1 that were made before these were thought of get them when they are opened. Code of
+# that version reads such a folder as before.
+ADDED = """
+CREATE TABLE IF NOT EXISTS draft (      -- typed by staff, and neither stored nor thrown away yet
+    token INTEGER NOT NULL REFERENCES token (id),
+    kind TEXT NOT NULL CHECK (kind IN ('value', 'correction')),
+    query INTEGER NOT NULL REFERENCES query (id),
+    value TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    time TEXT NOT NULL,
+    PRIMARY KEY (token, kind, query)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS health (     -- one row, written to see whether anything can be
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    time TEXT NOT NULL
 );
 """
 
@@ -112,16 +133,26 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     """
     try:
         found = connection.execute("SELECT name, value FROM fact").fetchall()
-    except sqlite3.DatabaseError as error:
-        raise ValueError(f"it is not a curator's database, or damaged: {error}") from error
-    values: dict[str, Any] = {row["name"]: json.loads(row["value"]) for row in found}
+        values: dict[str, Any] = {str(row["name"]): json.loads(row["value"]) for row in found}
+        there = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error as error:
+        raise ValueError(f"{_FOREIGN}: {error}") from error
+    except (TypeError, ValueError):
+        raise ValueError(_FOREIGN) from None
     version = values.pop("schema_version", None)
     if version != SCHEMA_VERSION:
+        shown = version if isinstance(version, int) else "unknown"
         raise ValueError(
-            f"its version is {version!r} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
+            f"its version is {shown} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
             f"botorch-private"
         )
-    for name in ("plausible", "outcome_range"):
-        if values[name] is not None:
-            values[name] = tuple(values[name])
-    return FolderFacts(**values)
+    if not there.issuperset(_TABLES):
+        raise ValueError(_FOREIGN)
+    try:
+        for name in ("plausible", "outcome_range"):
+            if values[name] is not None:
+                low, high = values[name]
+                values[name] = (low, high)
+        return FolderFacts(**values)
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(_FOREIGN) from None

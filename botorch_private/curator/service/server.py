@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
+import ssl
+from collections.abc import Sequence
 from contextlib import closing
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import uvicorn
@@ -13,6 +15,8 @@ import uvicorn
 from botorch_private._base.loopback import is_loopback
 from botorch_private.curator.service.app import DEFAULT_RATE, create_app
 from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.log import log_to
+from botorch_private.curator.service.look_after import warn_of_clock
 from botorch_private.curator.service.measuring import Measuring, Program
 from botorch_private.curator.service.protocol import (
     CONNECTIONS,
@@ -22,7 +26,7 @@ from botorch_private.curator.service.protocol import (
 )
 from botorch_private.curator.service.waiting import Waiting
 
-_log = logging.getLogger("botorch_private.curator.service")
+LARGEST_PORT = 65535
 _BACKLOG = 512
 
 
@@ -37,8 +41,11 @@ def serve(
     rate: float = DEFAULT_RATE,
     connections: int = CONNECTIONS,
     connections_of_address: int = CONNECTIONS_OF_ADDRESS,
+    trusted_proxies: Sequence[str] = (),
 ) -> None:
     """Serve a curator's folder until the process is told to stop.
+
+    The address is printed once requests are answered there.
 
     Args:
         path: The folder.
@@ -50,17 +57,32 @@ def serve(
         rate: Requests a second that one token may make.
         connections: Connections at once; fewer where the system allows fewer descriptors.
         connections_of_address: Connections at once from one address; a proxy's are all from one.
+        trusted_proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are
+            believed; from anybody else they are a stranger's words.
 
     Raises:
-        ValueError: If the folder, the address or the certificate is unusable; nothing is served then.
+        ValueError: If the folder, its database or release, the address, the certificate or an argument
+            is unusable; nothing is served then.
         OSError: If the address is taken.
     """
+    if not 0 <= port <= LARGEST_PORT:
+        raise ValueError(f"port must be in 0..{LARGEST_PORT}, got {port}")
+    proxies = [_proxy(each) for each in trusted_proxies]
     _refuse_plain_text(host, certificate, key, insecure=insecure)
+    if certificate is not None and key is not None:
+        _check_certificate(certificate, key)
     folder = Folder(path)
     if not folder.path.is_dir():
         raise ValueError(f"folder must be a curator's, but there is no folder {path}")
     folder.refuse_strangers()
-    with folder.lock(), closing(_listen(host, port)) as listening, closing(folder.open()) as store:
+    with (
+        folder.lock(),
+        closing(_listen(host, port)) as listening,
+        closing(folder.open()) as store,
+        closing(log_to()),
+    ):
+        store.in_place.watch(folder.lock_file)
+        warn_of_clock(store)
         measuring = None
         # uvicorn raises the signal again once it has stopped; without this the process would end there.
         signal.signal(signal.SIGTERM, _end)
@@ -71,9 +93,6 @@ def serve(
                 measuring = Measuring(store, program, folder.records)
                 program.start()
                 measuring.start()
-            address = listening.getsockname()
-            shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-            print(f"http{'s' if certificate else ''}://{shown}:{address[1]}", flush=True)
             app = create_app(folder, store, rate=rate)
             config = uvicorn.Config(
                 app,
@@ -84,22 +103,30 @@ def serve(
                 ssl_keyfile=key,
                 access_log=False,
                 server_header=False,
-                log_level="warning",
+                log_config=None,  # see `log_to`
+                # uvicorn's own default believes whatever comes from this machine.
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=proxies or "",
                 timeout_graceful_shutdown=3,
                 lifespan="on",
             )
-            _Server(config, app.state.waiting).run(sockets=[listening])
+            _Server(config, app.state.waiting, _shown(listening, certificate)).run(sockets=[listening])
         finally:
             if measuring is not None:
                 measuring.stop()
 
 
 class _Server(uvicorn.Server):
-    """Lets requests that wait for a measurement go before it waits for them to end."""
+    """Says when it is ready, and lets requests that wait for a measurement go before it ends."""
 
-    def __init__(self, config: uvicorn.Config, waiting: Waiting) -> None:
+    def __init__(self, config: uvicorn.Config, waiting: Waiting, address: str) -> None:
         super().__init__(config)
-        self._waiting_requests = waiting
+        self._waiting_requests, self._address = waiting, address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and not self.should_exit:
+            print(self._address, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._waiting_requests.close()
@@ -122,6 +149,35 @@ def _refuse_plain_text(host: str, certificate: Path | None, key: Path | None, *,
             f"tokens and values: give --tls-cert and --tls-key, or listen at 127.0.0.1 behind a proxy "
             f"that has them, or say --insecure-http"
         )
+
+
+def _check_certificate(certificate: Path, key: Path) -> None:
+    def no_password() -> str:
+        raise ValueError("--tls-key must not be encrypted: nobody is there to type its password")
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key, no_password)
+    except ssl.SSLError as error:
+        raise ValueError(
+            f"--tls-cert and --tls-key must be a certificate chain and its own private key, both PEM, "
+            f"but OpenSSL says {error.reason or 'that they cannot be read'}"
+        ) from error
+
+
+def _proxy(text: str) -> str:
+    try:
+        return str(ip_network(text) if "/" in text else ip_address(text))
+    except ValueError:
+        raise ValueError(
+            "trusted_proxies must be addresses such as 127.0.0.1 or networks such as 10.0.0.0/8"
+        ) from None
+
+
+def _shown(listening: socket.socket, certificate: Path | None) -> str:
+    host, port, *_ = listening.getsockname()
+    shown = f"[{host}]" if ":" in host else host
+    return f"http{'s' if certificate else ''}://{shown}:{port}"
 
 
 def _listen(host: str, port: int) -> socket.socket:

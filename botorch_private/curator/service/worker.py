@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 
@@ -53,8 +54,10 @@ def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any
 
 def main() -> int:
     """Serve until the input ends."""
-    # Whatever prints, in whatever language, must not mix with the replies.
-    replies = os.fdopen(os.dup(1), "w")
+    # Whatever prints, in whatever language, must neither mix with the replies nor fail.
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     os.dup2(2, 1)
     try:
         function = load(sys.argv[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import logging
 import queue
@@ -13,24 +14,54 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from botorch_private.curator.service.question import StorageError
+from botorch_private.curator.service.in_place import InPlace
+from botorch_private.curator.service.question import LostError, StorageError
 
 T = TypeVar("T")
 P = ParamSpec("P")
 Submitted = tuple[Callable[[sqlite3.Connection], Any], Future]
 _TOGETHER = 256
-_PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "foreign_keys=ON")
+_CHECKPOINT_AFTER = 200  # operations: about a thousand pages, as SQLite itself would
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "busy_timeout=10000",
+    "foreign_keys=ON",
+    "wal_autocheckpoint=0",  # see `InPlace`
+)
 _log = logging.getLogger(__name__)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def open_plainly(path: Path, mode: str, **more: str) -> sqlite3.Connection:
+    """Open a database as SQLite finds it.
+
+    Args:
+        path: The file.
+        mode: "rwc", "rw" or "ro", as in URIs of SQLite.
+        **more: What else such a URI may say.
+    """
+    settings = "&".join(f"{name}={value}" for name, value in {"mode": mode, **more}.items())
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{settings}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=10,
+    )
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open the database: WAL, every commit on the disk before it is told.
 
     Raises:
         ValueError: If it is not a database, or cannot be written.
     """
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-    connection.row_factory = sqlite3.Row
+    try:
+        connection = open_plainly(path, "rwc" if create else "rw")
+    except sqlite3.Error as error:
+        raise ValueError(f"it cannot be opened: {error}") from error
     try:
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -65,11 +96,20 @@ class Writer:
 
     Args:
         path: The database.
+
+    Attributes:
+        in_place: Looks at the files, before every commit is told.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = connect(path)
+        try:
+            self.in_place = InPlace(path)
+        except OSError as error:
+            self._connection.close()
+            raise ValueError(f"its files vanish: {type(error).__name__}") from error
+        self._since_checkpoint = 0
         self._queue: queue.SimpleQueue[Submitted | None] = queue.SimpleQueue()
         self._closed = False
         self._closing = threading.Lock()  # what is submitted comes before the end, or is refused
@@ -92,7 +132,20 @@ class Writer:
             self._closed = True
             self._queue.put(None)
         self._thread.join()
-        self._connection.close()
+        self.in_place.put_log_aside()
+        self.end(self._connection)
+        self.in_place.close()
+
+    def end(self, connection: sqlite3.Connection) -> None:
+        """Close a connection to the database.
+
+        The last one that is closed has SQLite write the log into whatever lies at the database's place
+        by then. Where that is another database, the connection is left to the end of the process.
+        """
+        if self.in_place.is_another_database():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        else:
+            connection.close()
 
     def _run(self) -> None:
         while True:
@@ -119,6 +172,7 @@ class Writer:
         """Run a group in one transaction; an operation that fails is undone alone."""
         settled: list[tuple[Future, Any, BaseException | None]] = []
         try:
+            self.in_place.check()
             self._connection.execute("BEGIN IMMEDIATE")
             for operation, future in group:
                 self._connection.execute("SAVEPOINT operation")
@@ -132,6 +186,11 @@ class Writer:
                     self._undo(settled, future, error)
                 self._connection.execute("RELEASE operation")
             self._connection.execute("COMMIT")
+            self.in_place.check()  # what went into files that nobody will find again is not told
+        except LostError as error:
+            if self.in_place.is_log_lost:
+                self._save_log()
+            settled = [(future, None, error) for _, future in group]
         except Exception as error:
             _log.error("nothing was stored: %s", type(error).__name__)
             self._start_again()
@@ -145,6 +204,20 @@ class Writer:
                     future.set_exception(error)
             except Exception as problem:  # whoever waits for another one must still be told
                 _log.error("a result could not be told: %s", type(problem).__name__)
+        self._since_checkpoint += len(group)
+        if self.in_place.is_serving and self._since_checkpoint >= _CHECKPOINT_AFTER:
+            self._since_checkpoint = 0
+            self._save_log("PASSIVE")
+
+    def _save_log(self, kind: str = "FULL") -> None:
+        """Write what is in the log into the database; a log that lost its name would end with us."""
+        try:
+            with self.in_place.checkpoint():
+                self._connection.execute(f"PRAGMA wal_checkpoint({kind})").fetchall()
+        except LostError:
+            pass  # the next group is told
+        except (sqlite3.Error, OSError) as error:
+            _log.error("the log could not be written into the database: %s", type(error).__name__)
 
     def _undo(
         self, settled: list[tuple[Future, Any, BaseException | None]], future: Future, error: Exception
@@ -159,5 +232,5 @@ class Writer:
                 self._connection.execute("ROLLBACK")
         except sqlite3.Error:
             with contextlib.suppress(sqlite3.Error, ValueError):
-                self._connection.close()
+                self.end(self._connection)
                 self._connection = connect(self._path)

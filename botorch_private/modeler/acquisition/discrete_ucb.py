@@ -18,15 +18,18 @@ from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.frames import column_names
+from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.modeler.acquisition.schedule import ucb_beta
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.label_posterior import LabelPosterior, discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
+from botorch_private.modeler.models.outcome_units import Ranking, no_least_variance
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 _CHUNK = 2048
-_LEAST_VARIANCE = 1e-12  # as BoTorch's analytic acquisition functions
 
 
 class DiscreteUCB(AnalyticAcquisitionFunction):
@@ -36,7 +39,11 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
     candidates. Equal to BoTorch's ``UpperConfidenceBound`` at the same beta, with beta in float64.
 
     It works with ``optimize_acqf_discrete(acqf, q, choices=candidates)``. `select` is the direct
-    way: it returns row indices, which floating-point copies of a row cannot confuse.
+    way: it returns row indices, which floating-point copies of a row cannot confuse. Points that are
+    not among the candidates are refused: one that moves in a continuous space ends at none of them.
+
+    `select` compares scores without unit and origin, where the model has `Standardize` or no outcome
+    transform: the choice is the same for outcomes in another unit.
 
     Pending rows (``X_pending``, set by the optimizer for ``q > 1`` or by the user) are hallucinated:
     the model is conditioned on its own posterior mean there, so that the mean stays and the
@@ -78,7 +85,9 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
     """
 
     _built: DiscretePosterior | None
+    _index: RecordIndex | None
 
+    @on_cpu_by_default
     def __init__(
         self,
         model: Model,
@@ -109,27 +118,72 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self.max_memory = max_memory
         self._unconditioned = model
         object.__setattr__(self, "_built", None)  # beside the modules: not part of the state
+        object.__setattr__(self, "_index", None)
         self.set_X_pending(X_pending)
 
-    @t_batch_mode_transform(expected_q=1)
-    @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
+    @on_cpu_by_default
     def forward(self, X: Tensor) -> Tensor:
-        """Score points.
+        """Score candidates.
 
         Args:
-            X: ``batch_shape x 1 x d`` points, of the candidates' dtype.
+            X: ``batch_shape x 1 x d`` candidates, of their dtype and with exactly their values (not
+                rounded through float32): any other point would have a score, but no row to measure.
 
         Returns:
             ``batch_shape`` scores.
+
+        Raises:
+            ValueError: If a point is not one of the candidates (naming its position).
         """
         if X.dtype != self.candidates.dtype:
             # BoTorch would cast the whole model to the dtype of X, for good.
             raise ValueError(f"X must be {self.candidates.dtype} like the candidates, got {X.dtype}")
-        mean, std = self._mean_and_sigma(X)
+        self._refuse_other_points(X)
+        return self._score(X)
+
+    @t_batch_mode_transform(expected_q=1)
+    @average_over_ensemble_models  # pyright: ignore[reportArgumentType]
+    def _score(self, X: Tensor) -> Tensor:
+        # The floors of BoTorch, 1e-12, and of GPyTorch, 1e-10, have a unit: with outcomes of 1e-9 they
+        # would be all that is left.
+        with no_least_variance():
+            mean, std = self._mean_and_sigma(X, min_var=torch.finfo(X.dtype).tiny)
         assert std is not None  # it is None only where it was not asked for
         score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
         return score.squeeze(-1)
 
+    def _refuse_unlike_candidates(self, X_pending: Any) -> None:
+        d, kind = self.candidates.shape[-1], self.candidates.dtype
+        shaped = isinstance(X_pending, Tensor) and X_pending.ndim == 2 and X_pending.shape[1] == d
+        if not shaped or X_pending.dtype != kind:
+            found = (
+                f"{X_pending.dtype} of shape {tuple(X_pending.shape)}"
+                if isinstance(X_pending, Tensor)
+                else type(X_pending).__name__
+            )
+            raise ValueError(
+                f"X_pending must be an m x {d} tensor of {kind} like the candidates, such as "
+                f"candidates[rows], got {found}"
+            )
+
+    def _refuse_other_points(self, X: Tensor) -> None:
+        d = self.candidates.shape[-1]
+        if X.ndim < 2 or X.shape[-1] != d:
+            raise ValueError(f"X must be batch_shape x 1 x {d} candidates, got shape {tuple(X.shape)}")
+        if self._index is None:
+            object.__setattr__(self, "_index", RecordIndex(_on_cpu(self.candidates)))
+        assert self._index is not None
+        other = torch.from_numpy(self._index.find(_on_cpu(X.reshape(-1, d))) < 0)
+        if other.any():
+            first = tuple(other.reshape(X.shape[:-1]).nonzero()[0].tolist())
+            raise ValueError(
+                f"X must hold candidates only, with exactly their values, but {int(other.sum())} of "
+                f"{len(other)} points are none (first: position {first}): choose by select(), or by "
+                f"optimize_acqf_discrete(choices=candidates), not by an optimizer that moves points or "
+                f"rounds them"
+            )
+
+    @on_cpu_by_default
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802
         """Condition on the posterior mean at pending points, or on nothing.
 
@@ -141,33 +195,37 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             BotorchWarning: If they require gradients, which they do not get.
         """
         model: Any = self._unconditioned
+        if X_pending is not None:
+            self._refuse_unlike_candidates(X_pending)
         if X_pending is not None and len(X_pending) > 0:
             with torch.no_grad():
-                model = _hallucinate(self._fast(once=False) or model, X_pending.detach())
+                model = _hallucinate(self._exact(once=False) or model, X_pending.detach())
         AcquisitionFunction.set_X_pending(self, X_pending)  # that of analytic functions refuses
         self.model = model
 
+    @on_cpu_by_default
     def scores(self) -> Tensor:
         """Scores of all candidates, ``n`` numbers, without gradients.
 
         Raises:
             ValueError: If the model gives a score that is not finite.
         """
-        return self._scores(self._conditioned(once=True))
+        scores, ranking = self._scores(self._conditioned(once=True))
+        if ranking is None:
+            return scores
+        return scores.mul_(ranking.scale).add_(ranking.origin if self.maximize else -ranking.origin)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the fast posterior, which is large and is built again."""
-        return {**vars(self), "_built": None}
+        """Without the fast posterior and the index, which are large and are built again."""
+        return {**vars(self), "_built": None, "_index": None}
 
-    def _fast(self, *, once: bool) -> DiscretePosterior | None:
+    def _exact(self, *, once: bool) -> DiscretePosterior | None:
         """Posterior of the candidates without pending points, where there is a fast one.
 
         Args:
             once: Nothing will be added to it, so that keeping V would only cost time.
         """
         model = self._unconditioned
-        if self.posterior_transform is not None:
-            return None
         if isinstance(model, DiscretePosterior):
             return model
         if why_not_exact(model):
@@ -179,35 +237,41 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         return self._built
 
     def _conditioned(self, *, once: bool) -> DiscretePosterior | None:
-        """The same given the pending points."""
+        """The same given the pending points, where it scores candidates as they are."""
+        if self.posterior_transform is not None:
+            return None
         if self.model is self._unconditioned:
-            return self._fast(once=once)
+            return self._exact(once=once)
         return self.model if isinstance(self.model, DiscretePosterior) else None
 
-    def _scores(self, posterior: DiscretePosterior | None) -> Tensor:
-        """Scores by a fast posterior, or in chunks by the model itself; a fresh vector."""
+    def _scores(self, posterior: DiscretePosterior | None) -> tuple[Tensor, Ranking | None]:
+        """Scores by a fast posterior, in the units of its ranking, or in chunks by the model; fresh."""
+        ranking = None
         if posterior is None:
             with torch.no_grad():
                 chunks = self.candidates.unsqueeze(-2).split(self.chunk_size)
-                scores = torch.cat([self(chunk) for chunk in chunks])
+                scores = torch.cat([self._score(chunk) for chunk in chunks])
         else:
-            scores = self._bound(*posterior.moments())
-        return self._finite(scores)
+            ranking = posterior.ranking()
+            scores = self._bound(ranking)
+        return self._finite(scores, ranking), ranking
 
-    def _bound(self, mean: Tensor, variance: Tensor) -> Tensor:
-        deviation = variance.clamp_min_(_LEAST_VARIANCE).sqrt_()
+    def _bound(self, ranking: Ranking) -> Tensor:
+        mean, deviation = ranking.mean, ranking.variance.sqrt_()
         return (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
 
     @staticmethod
-    def _finite(scores: Tensor) -> Tensor:
-        if not all(map(math.isfinite, map(float, scores.aminmax()))):
-            bad = ~torch.isfinite(scores)
+    def _finite(scores: Tensor, ranking: Ranking | None) -> Tensor:
+        scale, origin = (1.0, 0.0) if ranking is None else (ranking.scale, ranking.origin)
+        if not all(map(math.isfinite, [*map(float, scores.aminmax()), scale, origin])):
+            bad = ~torch.isfinite(scores * scale + origin)
             raise ValueError(
                 f"model must give finite scores, got {int(bad.sum())} of {len(scores)} that are not "
                 f"(first: candidate {int(bad.nonzero()[0])}): check its data and hyperparameters"
             )
         return scores
 
+    @on_cpu_by_default
     def select(
         self,
         q: int = 1,
@@ -233,8 +297,11 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         """
         validate.count(q=q)
         n = len(self.candidates)
-        if exclude is not None and (not isinstance(exclude, Iterable) or _is_scalar(exclude)):
-            raise ValueError(f"exclude must be a collection of row indices, got {exclude!r}")
+        if exclude is not None and not _is_collection(exclude):
+            raise ValueError(
+                f"exclude must be a collection of row indices, got {type(exclude).__name__}: of a data "
+                f"frame, take the column"
+            )
         closed = {
             index if type(index) is int and 0 <= index < n else validate.index(n, exclude=index)
             for index in (() if exclude is None else exclude)
@@ -249,8 +316,8 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
                 if isinstance(posterior, LabelPosterior):
                     chosen.append(self._best_of_labels(posterior, shut, generator))
                 else:
-                    scores = self._scores(posterior)
-                    resolution = 0.0 if posterior is None else posterior.resolution_of_moments
+                    scores, ranking = self._scores(posterior)
+                    resolution = 0.0 if ranking is None else ranking.resolution
                     chosen.append(best_index(scores, shut, generator, resolution))
                 if len(chosen) == q:
                     return torch.tensor(chosen)
@@ -269,9 +336,10 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         self, posterior: LabelPosterior, closed: set[int], generator: torch.Generator | None
     ) -> int:
         """A row of the best label that has one left: rows of one label do not differ."""
-        scores = self._finite(self._bound(*posterior.label_moments()))
+        ranking = posterior.label_ranking()
+        scores = self._finite(self._bound(ranking), ranking)
         used_up = (posterior.rows.left(closed) == 0).nonzero().squeeze(-1).tolist()
-        label = best_index(scores, used_up, generator, posterior.resolution_of_moments)
+        label = best_index(scores, used_up, generator, ranking.resolution)
         return posterior.rows.one_of(label, closed, generator)
 
 
@@ -295,8 +363,14 @@ def _checked(candidates: Tensor | None, model: Model) -> Tensor:
     return candidates
 
 
-def _is_scalar(value: Any) -> bool:
-    return getattr(value, "ndim", 1) == 0
+def _on_cpu(points: Tensor) -> Any:
+    return points.detach().to(device="cpu", dtype=torch.float64).numpy()
+
+
+def _is_collection(value: Any) -> bool:
+    """Whether a value holds row indices: a Series does, and a frame, whose items are names, does not."""
+    several = isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
+    return several and not isinstance(value, str) and column_names(value) is None
 
 
 def _hallucinate(model: Any, X: Tensor) -> Model:

@@ -28,7 +28,7 @@ def best_index(
         scores: ``n`` finite numbers; those of closed candidates are overwritten.
         closed: Candidates that must not be chosen.
         generator: Breaks ties at random. None: the lowest index wins, and a `TiedScoresWarning` points
-            at the caller's caller.
+            at the caller of a decorated caller, as `select` is.
         resolution: Difference up to which scores tie, beside 64 units of rounding.
     """
     scores[list(closed)] = -math.inf
@@ -45,6 +45,6 @@ def best_index(
         f"pass generator= to choose among them at random, and check the model if it should tell "
         f"them apart",
         TiedScoresWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return int(tied[0])

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from botorch.exceptions import InputDataWarning
 from botorch.models import SingleTaskGP
-from botorch.models.transforms.outcome import Standardize
+from gpytorch import settings
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
@@ -18,13 +18,19 @@ from gpytorch.priors import GammaPrior, LogNormalPrior
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.frames import row_labels
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_kernel import LabelKernel
+from botorch_private.modeler.models.standardized import Standardized
 
 _LEAST_NOISE = 1e-4
+# Of the variance of the outcomes; to less GPyTorch, from which these are, would raise it with a warning.
+_LEAST_KNOWN_NOISE = {torch.float64: 1e-6, torch.float32: 1e-4}
 
 
+@on_cpu_by_default
 def make_model(
     release: Release,
     indices: Sequence[int],
@@ -38,10 +44,14 @@ def make_model(
 ) -> SingleTaskGP:
     """Build an exact GP on measured rows of a release.
 
-    Outcomes are standardized. Priors, in standardized units: observation noise variance
-    ``LogNormal(-4, 1)``, at least 1e-4 (BoTorch's default prior: next to no noise), or
-    ``LogNormal(log(outcome_noise), 1)``; output scale ``Gamma(2, 2)``; length-scale as in
-    `ReleasedInputKernel.of`. Fit it with `fit_model` or BoTorch's `fit_gpytorch_mll`.
+    Outcomes are standardized, in float64 also for a float32 model. Their unit does not matter, and
+    neither does a constant that was added to them: a search chooses the same rows. What a constant costs
+    are the last digits of the values themselves, six of sixteen where it is 1e6 times their spread.
+
+    Priors, in standardized units: observation noise variance ``LogNormal(-4, 1)``, at least 1e-4
+    (BoTorch's default prior: next to no noise), or ``LogNormal(log(outcome_noise), 1)``; output scale
+    ``Gamma(2, 2)``; length-scale as in `ReleasedInputKernel.of`. Fit it with `fit_model` or BoTorch's
+    `fit_gpytorch_mll`.
 
     Where the release says that answers are noised, that variance is known and held fixed
     (`FixedNoiseGaussianLikelihood`; Laplace noise by its variance), and what the outcome scatters by
@@ -50,7 +60,8 @@ def make_model(
     Args:
         release: What the curator released.
         indices: Measured rows, ``t`` integers; a row may appear again.
-        values: Their outcomes, ``t`` finite numbers.
+        values: Their outcomes, ``t`` finite numbers, with a standard deviation of at most 1e150 (in
+            float32: 0, or from 1e-37 to 1e18). A pandas Series has the indices for labels, or 0..t-1.
         noise_aware: Whether the kernel accounts for the noise of the release. False gives the plain
             RBF kernel on released rows, as in the paper.
         ard: One length-scale per coordinate; only for a release without rotation or projection.
@@ -64,7 +75,7 @@ def make_model(
         A `SingleTaskGP` on released rows (inputs ``t x r``, outcomes ``t x 1``).
 
     Raises:
-        ValueError: If an index or a value is unusable (naming its position).
+        ValueError: If an index or a value is unusable (naming its position), or all values together.
 
     Example:
         >>> model = make_model(release, indices=[4, 7, 9], values=[0.5, 1.5, 1.0])
@@ -77,28 +88,32 @@ def make_model(
         raise ValueError("indices must hold at least one measured row, got none")
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
-    outcomes = validate.vector(values=values, length=len(rows))
-    distinct, kept = outcomes.unique().numel(), outcomes.to(dtype).unique().numel()
-    if kept < distinct:
-        raise ValueError(
-            f"values must differ by more than the rounding of {dtype}, got {distinct} different ones "
-            f"of which {kept} are left: subtract a constant, or use dtype=torch.float64"
-        )
-    targets = outcomes.unsqueeze(-1).to(device=device, dtype=dtype)
-    scaled_kernel = ScaleKernel(
-        _kernel(release, noise_aware=noise_aware, ard=ard), outputscale_prior=GammaPrior(2.0, 2.0)
-    )
-    scaled_kernel.outputscale = torch.tensor(1.0)
+    _require_own_labels(values, rows)
+    numbers = validate.vector(values=values, length=len(rows))
+    outcomes = Standardized.of(numbers, release.outcome_variance)
+    targets = outcomes.targets.unsqueeze(-1).to(device=device, dtype=dtype)
+    known = None
+    if release.outcome_variance:
+        known = targets.new_full((len(rows),), max(outcomes.noise, _LEAST_KNOWN_NOISE[dtype]))
+    transform = outcomes.transform(targets)
+    kernel = _kernel(release, noise_aware=noise_aware, ard=ard)
+    scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
+    # As PyTorch starts, whatever its default dtype is now: a start is the same number then.
+    raw: Any = scaled_kernel.raw_outputscale
+    raw.data = raw.data.float()  # pyright: ignore[reportAttributeAccessIssue]
+    scaled_kernel.outputscale = torch.tensor(1.0, dtype=torch.float32)
     with warnings.catch_warnings():
         # Released rows lie in a ball, not in the unit cube that the default priors are made for.
         warnings.simplefilter("ignore", InputDataWarning)
-        return SingleTaskGP(
+        model = SingleTaskGP(
             release.candidates[rows].to(device=device, dtype=dtype),
             targets,
             covar_module=scaled_kernel,
-            likelihood=_likelihood(outcome_noise, _known_noise(release, targets)),
-            outcome_transform=Standardize(m=1),
+            likelihood=_likelihood(outcome_noise, known),
+            outcome_transform=None,
         )
+    model.outcome_transform = transform
+    return model
 
 
 def _kernel(release: Release, *, noise_aware: bool, ard: bool) -> ReleasedInputKernel | LabelKernel:
@@ -112,15 +127,17 @@ def _kernel(release: Release, *, noise_aware: bool, ard: bool) -> ReleasedInputK
     return kernel
 
 
-def _known_noise(release: Release, targets: Tensor) -> Tensor | None:
-    """Variance of the noise on each of ``t`` answers, in standardized units; None without such noise."""
-    if not release.outcome_variance:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InputDataWarning)
-        _, variance = Standardize(m=1)(targets, torch.full_like(targets, release.outcome_variance))
-    assert variance is not None
-    return variance.squeeze(-1)
+def _require_own_labels(values: Any, rows: list[int]) -> None:
+    """Refuse a Series whose labels are other rows: values are taken by position.
+
+    Labels that pandas numbered 0, 1, ..., t-1 by itself say nothing.
+    """
+    labels = row_labels(values)
+    if labels is not None and list(labels) not in (rows, list(range(len(rows)))):
+        raise ValueError(
+            "values must have the indices for labels, in the same order, or none, since they are taken "
+            "by position: align them by .loc[indices], or drop the labels by .to_numpy()"
+        )
 
 
 def _likelihood(
@@ -133,9 +150,18 @@ def _likelihood(
         location = math.log(outcome_noise)
         start = max(math.exp(location - 1), 2 * _LEAST_NOISE)  # the mode, as in the default
     learned = {
-        "noise_prior": LogNormalPrior(loc=location, scale=1.0),
+        "noise_prior": LogNormalPrior(
+            loc=torch.tensor(location, dtype=torch.float32), scale=torch.tensor(1.0, dtype=torch.float32)
+        ),
         "noise_constraint": GreaterThan(_LEAST_NOISE, initial_value=start),
     }
     if known is None:
-        return GaussianLikelihood(**learned)
-    return FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
+        likelihood = GaussianLikelihood(**learned)
+        noise: Any = likelihood.noise_covar
+    else:
+        with settings.min_fixed_noise(0.0, 0.0, 0.0):  # a host may have set others
+            likelihood = FixedNoiseGaussianLikelihood(known, learn_additional_noise=True, **learned)
+        noise = likelihood.second_noise_covar
+    noise.raw_noise.data = noise.raw_noise.data.float()
+    noise.noise = torch.tensor(start, dtype=torch.float32)
+    return likelihood

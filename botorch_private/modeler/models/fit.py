@@ -19,6 +19,7 @@ from gpytorch.means import ConstantMean, ZeroMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from scipy.optimize import minimize
 
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.modeler.models.exactness import is_plain, kernel_parts, why_not_exact
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_kernel import LabelKernel
@@ -37,6 +38,7 @@ _AT = {"ftol": 1e-10, "gtol": 1e-5, "maxiter": 500}
 _NEAR = {"ftol": 1e-3, "gtol": 1e-2, "maxiter": 500}
 
 
+@on_cpu_by_default
 def fit_model(model: SingleTaskGP) -> SingleTaskGP:
     """Fit a model's hyperparameters: maximize their posterior density, in place.
 
@@ -83,6 +85,7 @@ def fit_model(model: SingleTaskGP) -> SingleTaskGP:
     return model
 
 
+@on_cpu_by_default
 def log_density(model: SingleTaskGP) -> float:
     """Objective of `fit_model` at a model's hyperparameters, evaluated by GPyTorch in its dtype.
 
@@ -120,7 +123,8 @@ def _fit_by_botorch(model: SingleTaskGP) -> SingleTaskGP:
             with torch.cuda.device(cuda):
                 torch.cuda.manual_seed(_FALLBACK_SEED)
         try:
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+            with torch.enable_grad():  # whatever the caller has
+                fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         except ModelFittingError as error:
             _log.warning("hyperparameters keep their start values, since the fit failed: %s", error)
     return model.eval()

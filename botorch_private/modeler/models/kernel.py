@@ -13,7 +13,9 @@ from gpytorch.priors import LogNormalPrior, Prior
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
+from botorch_private.modeler.models.memory import require_covariance
 
 _TYPICAL, _LOOSENESS = 2.0, 0.75  # median in units of the spread, standard deviation of the logarithm
 _SHORTEST = 1e-4  # share of the spread; at a length-scale of 0 the prior raises, and a fit gets there
@@ -54,6 +56,7 @@ class ReleasedInputKernel(Kernel):
     has_lengthscale = True
     noise_variance: Tensor
 
+    @on_cpu_by_default
     def __init__(
         self,
         noise_variance: float | Sequence[float],
@@ -88,6 +91,7 @@ class ReleasedInputKernel(Kernel):
         self.register_buffer("noise_variance", variance)
 
     @classmethod
+    @on_cpu_by_default
     def of(
         cls, release: Release, *, ard: bool = False, batch_shape: torch.Size | None = None
     ) -> ReleasedInputKernel:
@@ -113,7 +117,9 @@ class ReleasedInputKernel(Kernel):
                 "of their own); release with projection_dim=None to use ARD"
             )
         spread = release.spread
-        prior = LogNormalPrior(loc=math.log(_TYPICAL * spread), scale=_LOOSENESS)
+        # In float32, as PyTorch starts, whatever its default dtype is now; the model has the last word.
+        typical = torch.tensor(math.log(_TYPICAL * spread), dtype=torch.float32)
+        prior = LogNormalPrior(loc=typical, scale=torch.tensor(_LOOSENESS, dtype=torch.float32))
         kernel = cls(
             release.noise_variance,
             noise_dim=width if ard else release.noise_dim,
@@ -122,7 +128,9 @@ class ReleasedInputKernel(Kernel):
             lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
         )
-        kernel.lengthscale = torch.tensor(spread)
+        raw: Any = kernel.raw_lengthscale
+        raw.data = raw.data.float()  # pyright: ignore[reportAttributeAccessIssue]
+        kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
         return kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
@@ -133,6 +141,9 @@ class ReleasedInputKernel(Kernel):
         if diag:
             squared, scale = (u1 - u2).square().sum(dim=-1), scale.squeeze(-1)
         else:
+            # Every joint posterior over released rows comes along here, and so every Thompson sample.
+            batch = torch.broadcast_shapes(u1.shape[:-2], u2.shape[:-2])
+            require_covariance(u1.shape[-2], u2.shape[-2], batch, u1, u1.element_size())
             squared = torch.cdist(u1, u2, compute_mode="donot_use_mm_for_euclid_dist").square()
         covariance = scale.to(x1) * torch.exp(-squared / 2)
         # A sum of squared differences is exactly 0 for equal rows, and for them only.

@@ -76,7 +76,7 @@ class LabelLikelihood:
         entries = covariance.reshape(-1)  # a view
         entries[self._same] = s * (1 + scatter[0])
         entries[:: t + 1] += noise + self._known_noise
-        density = density_of(covariance, self._right_sides, known_mean=self._known_mean)
+        density = density_of(covariance, self._right_sides, s, known_mean=self._known_mean)
         if density is None:
             nothing = np.zeros(1)
             lowest = -math.inf

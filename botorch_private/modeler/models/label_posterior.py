@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from botorch.models.transforms.outcome import Standardize
 from torch import Tensor
 
 from botorch_private.modeler.models.exactness import kernel_parts
 from botorch_private.modeler.models.label_kernel import LabelKernel
 from botorch_private.modeler.models.observed import Observed
-from botorch_private.modeler.models.outcome_units import joint_moments, outcome_moments
+from botorch_private.modeler.models.outcome_units import (
+    Ranking,
+    joint_moments,
+    outcome_moments,
+    ranking,
+)
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.rows_of_labels import RowsOfLabels
 from botorch_private.modeler.models.snapshot import Snapshot
 from botorch_private.modeler.models.sweep import CandidateSweep
 
+_LEAST_SHARE = 1e-12  # of the largest variance, as in `ranking`
 _NO_ROW = -1.0  # number of a row that is not there: equal to no other
 
 
@@ -56,17 +63,40 @@ class LabelPosterior(DiscretePosterior):
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self._unseen)
 
+    def label_ranking(self) -> Ranking:
+        """What rows that were not observed are compared by, one for each label."""
+        self._update()
+        return ranking(self.model, self._sweep, self._unseen)
+
+    def ranking(self) -> Ranking:
+        """What rows are compared by; of those that were observed as well."""
+        labels = self.label_ranking()
+        mean, variance = labels.mean[self.rows.labels], labels.variance[self.rows.labels]
+        seen = self._seen()
+        if len(seen):
+            own_mean, own_variance = self.moments_of(seen, in_outcome_units=False)
+            least = float(labels.variance.max()) * _LEAST_SHARE
+            mean[seen], variance[seen] = own_mean, own_variance.clamp_min(least)
+        return labels._replace(mean=mean, variance=variance)
+
     def moments(self) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of each row, two fresh vectors of ``n`` numbers."""
         mean, variance = (part[self.rows.labels] for part in self.label_moments())
         seen = self._seen()
         if len(seen):
-            X = self.candidates[seen]
-            with torch.no_grad():
-                own_mean, own = joint_moments(self.model, self._sweep, X)
-            own_variance = own.diagonal().clamp_min(0)
-            mean[seen], variance[seen] = outcome_moments(self.model, own_mean, own_variance, X)
+            mean[seen], variance[seen] = self.moments_of(seen, in_outcome_units=True)
         return mean, variance
+
+    def moments_of(self, rows: Tensor, *, in_outcome_units: bool) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of some rows, which may have been observed."""
+        X = self.candidates[rows]
+        with torch.no_grad():
+            mean, covariance = joint_moments(self.model, self._sweep, X)
+        mean, variance = mean.to(X), covariance.diagonal().clamp_min(0).to(X)
+        transform = getattr(self.model, "outcome_transform", None)
+        if not in_outcome_units and (transform is None or type(transform) is Standardize):
+            return mean, variance
+        return outcome_moments(self.model, mean, variance, X)
 
     def assume(self, rows: list[int]) -> None:
         """Count rows as observed with their posterior mean, in place: for copies."""

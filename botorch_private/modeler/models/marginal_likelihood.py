@@ -12,7 +12,9 @@ from scipy.spatial.distance import cdist
 
 Array = NDArray[np.float64]
 _potrf, _potrs, _trtri = get_lapack_funcs(("potrf", "potrs", "trtri"), dtype=np.float64)
-_JITTER = (0.0, 1e-8, 1e-7, 1e-6)  # what GPyTorch adds to a float64 matrix, in turn
+# What GPyTorch adds to a float64 matrix, in turn; here in units of the output scale, which has the
+# squared unit of the outcomes.
+_JITTER = (0.0, 1e-8, 1e-7, 1e-6)
 
 
 class Evaluation(NamedTuple):
@@ -39,7 +41,7 @@ class MarginalLikelihood:
     The covariance is ``s k(z, z')`` with output scale ``s`` and ``k`` as in `ReleasedInputKernel`
     (without noise on the rows: the RBF kernel), plus observation noise on the diagonal. The mean is
     constant. A matrix that is not positive definite to rounding gets the jitter of GPyTorch on its
-    diagonal: 1e-8, then 1e-7, then 1e-6.
+    diagonal: 1e-8, then 1e-7, then 1e-6 of the output scale.
 
     An evaluation costs O(t^3 + t^2 r). With a length-scale for all coordinates, distances are
     computed once.
@@ -102,7 +104,7 @@ class MarginalLikelihood:
         entries = covariance.reshape(-1)  # a view
         entries[self._same] = s
         entries[:: t + 1] += noise + self._known_noise
-        density = density_of(covariance, self._right_sides, known_mean=self._known_mean)
+        density = density_of(covariance, self._right_sides, s, known_mean=self._known_mean)
         if density is None:
             return self._refused(lengthscale)
         value, mean, fit, weights = density
@@ -153,16 +155,19 @@ class Density(NamedTuple):
     weights: Array
 
 
-def density_of(covariance: Array, right_sides: Array, *, known_mean: bool) -> Density | None:
+def density_of(
+    covariance: Array, right_sides: Array, scale: float, *, known_mean: bool
+) -> Density | None:
     """Evaluate; None where the matrix is not positive definite, or nothing finite comes of it.
 
     Args:
         covariance: ``t x t``, overwritten.
         right_sides: ``t x 2``: outcomes, and ones.
+        scale: Output scale, in units of which jitter is.
         known_mean: Whether the mean is 0; else it is the best one, ``1' A^-1 y / 1' A^-1 1``.
     """
     t = len(covariance)
-    factor = _cholesky(covariance)
+    factor = _cholesky(covariance, scale)
     if factor is None:
         return None
     y, ones = right_sides.T
@@ -179,12 +184,12 @@ def density_of(covariance: Array, right_sides: Array, *, known_mean: bool) -> De
     return Density(value, mean, fit, weights)
 
 
-def _cholesky(matrix: Array) -> Array | None:
+def _cholesky(matrix: Array, scale: float) -> Array | None:
     """Lower factor of a symmetric matrix, with jitter on its diagonal if needed; None if that fails."""
     diagonal = matrix.diagonal().copy()
     for jitter in _JITTER:
         if jitter:
-            matrix.flat[:: len(matrix) + 1] = diagonal + jitter
+            matrix.flat[:: len(matrix) + 1] = diagonal + jitter * scale
         factor, failed = _potrf(matrix.T, lower=1, clean=1)
         if not failed:
             return factor

@@ -1,39 +1,39 @@
-"""How much memory is free, on the host or on a GPU."""
+"""How much of ``V`` a posterior keeps, and what to do about matrices that do not fit."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+from collections.abc import Sequence
 
-import psutil
-import torch
+from torch import Tensor
+
+from botorch_private._base.memory import require_memory
 
 DEFAULT_MEMORY = 2**30  # bytes of V that are kept where the user does not say
 NOTHING_KEPT = 1  # byte of V: everything is recomputed
-_CGROUP = Path("/sys/fs/cgroup")  # a container's limit, which the host's numbers do not show
+MUCH = 2**26  # bytes; below it nobody asks whether memory is left
+_COPIES = 5  # of a covariance matrix while it is computed and factorized
 
 
-def free_memory(device: torch.device) -> int:
-    """Bytes that can still be allocated on a device."""
-    if device.type == "cuda":
-        free, _ = torch.cuda.mem_get_info(device)
-        reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return free + reserved
-    return min(psutil.virtual_memory().available, _left_in_container())
+def require_covariance(rows: int, columns: int, batch: Sequence[int], like: Tensor, size: int) -> None:
+    """Refuse a covariance matrix that does not fit, before any of it is computed.
 
+    Args:
+        rows: Its rows.
+        columns: Its columns.
+        batch: How many of them, as a shape.
+        like: A tensor on its device.
+        size: Bytes of a number.
 
-def _left_in_container() -> float:
-    try:
-        limit = (_CGROUP / "memory.max").read_text().strip()
-        used = int((_CGROUP / "memory.current").read_text())
-    except (OSError, ValueError):
-        return float("inf")
-    return float("inf") if limit == "max" else max(0, int(limit) - used)
-
-
-def in_words(number: float) -> str:
-    """A number of bytes, such as ``1.5 GiB``."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number:.4g} {unit}"
-        number /= 1024
-    return f"{number:.4g} GiB"
+    Raises:
+        MemoryError: If so.
+    """
+    require_memory(
+        _COPIES * size * rows * columns * math.prod(batch),
+        what=f"a joint posterior with its covariance matrix of {rows} x {columns}",
+        remedy="ask for fewer points at a time (Thompson sampling: a random part of the candidates); "
+        "mean and variance of a DiscretePosterior, and the batches of DiscreteUCB.select, do without "
+        "such a matrix",
+        device=like.device,
+        unless_below=MUCH,
+    )

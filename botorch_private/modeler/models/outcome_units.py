@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import torch
 from botorch.models.transforms.outcome import Standardize
 from botorch.posteriors import GPyTorchPosterior
+from gpytorch import settings
 from gpytorch.distributions import MultivariateNormal
 from linear_operator import to_linear_operator
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
+from botorch_private.modeler.models.memory import require_covariance
 from botorch_private.modeler.models.sweep import CandidateSweep
+
+_ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}  # in prior deviations
+_LEAST_VARIANCE = 1e-12  # of the prior's; as BoTorch's, where that is 1
 
 
 def outcome_moments(model: Any, mean: Tensor, variance: Tensor, X: Tensor) -> tuple[Tensor, Tensor]:
@@ -30,16 +36,57 @@ def outcome_moments(model: Any, mean: Tensor, variance: Tensor, X: Tensor) -> tu
     if type(transform) is Standardize:
         scale = transform.stdvs.to(mean).squeeze()
         return mean * scale + transform.means.to(mean).squeeze(), variance.mul_(scale.square())
-    with torch.no_grad():
+    with torch.no_grad(), no_least_variance():
         normal = MultivariateNormal(mean.unsqueeze(-1), DiagLinearOperator(variance.unsqueeze(-1)))
         raw = transform.untransform_posterior(GPyTorchPosterior(normal), X=X)
         return raw.mean.reshape(-1), raw.variance.reshape(-1)
 
 
-def outcome_scale(model: Any) -> float:
-    """Outcome units per unit of the model; 1 for transforms that have no one scale."""
+def no_least_variance() -> Any:
+    """Context in which GPyTorch's least variance is the least normal number: its own has a unit."""
+    half, single, double = (torch.finfo(d).tiny for d in (torch.half, torch.float32, torch.float64))
+    return settings.min_variance(single, double, half)
+
+
+class Ranking(NamedTuple):
+    """Posterior moments up to one increasing affine map, by which candidates are compared.
+
+    A choice must not depend on the unit of the outcomes or on a constant that was added to them. So
+    what counts as rounding is a share of the posterior's own deviations, and a constant, beside which
+    digits would be lost, is left out: moments of a model with `Standardize`, or without a transform,
+    stay in the model's units. Other transforms have no one scale: theirs are in outcome units.
+
+    Attributes:
+        mean: ``n`` posterior means.
+        variance: ``n`` posterior variances, each at least 1e-12 of the largest possible one: less is
+            rounding, which must not tell equal rows apart.
+        resolution: Difference up to which two scores are equal to rounding.
+        scale: Outcome units per unit of these numbers.
+        origin: Outcome that is 0 in them.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    resolution: float
+    scale: float
+    origin: float
+
+
+def ranking(model: Any, sweep: CandidateSweep, X: Tensor) -> Ranking:
+    """Moments of all candidates, fresh vectors; arguments as in `outcome_moments`."""
     transform = getattr(model, "outcome_transform", None)
-    return float(transform.stdvs) if type(transform) is Standardize else 1.0
+    rounding = _ROUNDING[X.dtype] * sweep.rounding_growth
+    if transform is None or type(transform) is Standardize:
+        scale, origin = (
+            (1.0, 0.0) if transform is None else (float(transform.stdvs), float(transform.means))
+        )
+        deviation = sweep.prior_deviation
+        mean, variance = sweep.mean.clone(), sweep.variance.clamp_min(_LEAST_VARIANCE * deviation**2)
+    else:
+        mean, variance = outcome_moments(model, sweep.mean, sweep.variance.clamp_min(0), X)
+        scale, origin, deviation = 1.0, 0.0, math.sqrt(float(variance.max()))
+        variance = variance.clamp_min_(_LEAST_VARIANCE * deviation**2)
+    return Ranking(mean, variance, rounding * deviation, scale, origin)
 
 
 def joint_moments(model: Any, sweep: CandidateSweep, X: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,7 +99,11 @@ def joint_moments(model: Any, sweep: CandidateSweep, X: Tensor) -> tuple[Tensor,
 
     Returns:
         ``batch_shape x q`` means and ``batch_shape x q x q`` covariances.
+
+    Raises:
+        MemoryError: If a ``q x q`` matrix does not fit.
     """
+    require_covariance(X.shape[-2], X.shape[-2], X.shape[:-2], X, 8)
     prior = model.forward(X)
     known = sweep.prior.differentiable64(sweep.rows.X, X.reshape(-1, X.shape[-1]))
     # t x (batch q): columns of V, as for the candidates

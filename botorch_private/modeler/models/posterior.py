@@ -14,13 +14,15 @@ from botorch.posteriors import Posterior
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.observed import Observed
 from botorch_private.modeler.models.outcome_units import (
+    Ranking,
     joint_moments,
     joint_posterior,
     outcome_moments,
-    outcome_scale,
+    ranking,
 )
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.snapshot import Snapshot
@@ -74,6 +76,7 @@ class DiscretePosterior(Model):
         >>> posterior.append(index, 1.5)
     """
 
+    @on_cpu_by_default
     def __init__(self, model: Any, candidates: Tensor, *, max_memory: int | None = None) -> None:
         super().__init__()
         _require_exact(model)
@@ -125,34 +128,31 @@ class DiscretePosterior(Model):
         """Difference below which two scores are equal to rounding, in outcome units.
 
         1e-10 prior standard deviations in float64, 1e-5 in float32, and more where observations
-        contradict a model that expects little noise; in the model's units for outcome transforms other
-        than `Standardize`.
+        contradict a model that expects little noise. For outcome transforms other than `Standardize`:
+        of the largest posterior deviation.
         """
-        self._update()
-        return self.resolution_of_moments
-
-    @property
-    def resolution_of_moments(self) -> float:
-        """The same for the moments that were read last, without looking for changes since."""
-        rounding = 1e-10 if self.candidates.dtype == torch.float64 else 1e-5
-        return (
-            rounding
-            * self._sweep.rounding_growth
-            * self._sweep.prior_deviation
-            * outcome_scale(self.model)
-        )
+        ranking = self.ranking()
+        return ranking.resolution * ranking.scale
 
     @property
     def memory(self) -> int:
         """Bytes that ``V`` takes now."""
         return self._sweep.memory
 
+    @on_cpu_by_default
     def moments(self) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of each candidate, two fresh vectors of ``n`` numbers."""
         self._update()
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self.candidates)
 
+    @on_cpu_by_default
+    def ranking(self) -> Ranking:
+        """What candidates are compared by: moments without unit and origin, where the model has such."""
+        self._update()
+        return ranking(self.model, self._sweep, self.candidates)
+
+    @on_cpu_by_default
     def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         X: Tensor,
@@ -178,6 +178,7 @@ class DiscretePosterior(Model):
 
     # --- what it learns ---
 
+    @on_cpu_by_default
     def append(self, index: int, value: float, *, noise_variance: float | None = None) -> None:
         """Observe a candidate. The arithmetic waits for the next access.
 
@@ -193,6 +194,7 @@ class DiscretePosterior(Model):
         self._notice_new_data()
         self._observed.add(self.candidates[row : row + 1], [value], [noise])
 
+    @on_cpu_by_default
     def correct(self, index: int, value: float) -> None:
         """Replace the value of an observed candidate, O(n t).
 
@@ -214,6 +216,7 @@ class DiscretePosterior(Model):
             )
         self._observed.correct(places[0], value)
 
+    @on_cpu_by_default
     def update(self, model: Any) -> None:
         """Go on with another model of the same candidates, keeping what still holds of ``V``.
 
@@ -237,6 +240,7 @@ class DiscretePosterior(Model):
                 self._sweep.follow(prior_of(model))
         self.model, self._observed, self._snapshot = model, observed, snapshot
 
+    @on_cpu_by_default
     def condition_on_observations(
         self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any
     ) -> DiscretePosterior:
@@ -258,6 +262,7 @@ class DiscretePosterior(Model):
         twin._observed.add(X, values, variances)
         return twin
 
+    @on_cpu_by_default
     def hallucinate(self, indices: Sequence[int]) -> DiscretePosterior:
         """Copy that counts candidates as observed with their posterior mean.
 
@@ -273,6 +278,7 @@ class DiscretePosterior(Model):
             twin.assume(rows)
         return twin
 
+    @on_cpu_by_default
     def hallucinate_points(self, X: Tensor) -> DiscretePosterior:
         """The same for any finite ``m x d`` points, candidates or not."""
         self._require_points_like_candidates(X)

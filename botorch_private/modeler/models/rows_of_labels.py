@@ -53,4 +53,3 @@ class RowsOfLabels:
                 return row
         open_rows = [row for row in self.rows[first:last].tolist() if row not in closed]
         return open_rows[int(torch.randint(len(open_rows), (), generator=generator))]
-

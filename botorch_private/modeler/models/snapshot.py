@@ -65,7 +65,8 @@ class _Table:
 
     def __init__(self, tensor: Tensor) -> None:
         self._held: Tensor | None = tensor
-        self._mark = (tensor.data_ptr(), tensor._version, tensor.shape, tensor.dtype)
+        version = 0 if tensor.is_inference() else tensor._version  # of such tensors there is none
+        self._mark = (tensor.data_ptr(), version, tensor.shape, tensor.dtype)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Table) or self._held is None or other._held is None:

@@ -10,17 +10,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from botorch_private._base.memory import free_memory, in_words
 from botorch_private.modeler.models.candidate_block import SLAB, CandidateBlock
 from botorch_private.modeler.models.cholesky import extend_cholesky
-from botorch_private.modeler.models.memory import free_memory, in_words
+from botorch_private.modeler.models.memory import MUCH
 from botorch_private.modeler.models.observed import Rows
 from botorch_private.modeler.models.prior import ForwardPrior
 
 _log = logging.getLogger(__name__)
 _GROWTH = 2.0**-52 / 1e-10  # how far rounding of float64 lies under the usual resolution
-_LEAST_NOISE = 1e-30
+_LEAST_NOISE = 1e-15  # deviation, as a share of the prior's
 _BLOCK = 2**16  # candidates of a block on the CPU; a GPU takes all at once
-_MUCH = 2**26  # bytes; below it nobody asks whether memory is left
 
 
 class CandidateSweep:
@@ -67,8 +67,8 @@ class CandidateSweep:
         """
         if not len(self.weights):
             return 1.0
-        noise = math.sqrt(max(float(self.rows.noise.min()), _LEAST_NOISE))
-        return max(1.0, _GROWTH * self.prior_deviation / noise * float(self.weights.norm()))
+        noise = math.sqrt(max(float(self.rows.noise.min()), 0.0)) / (self.prior_deviation or 1.0)
+        return max(1.0, _GROWTH / max(noise, _LEAST_NOISE) * float(self.weights.norm()))
 
     def fork(self) -> CandidateSweep:
         """Copy that shares V; both can go on without disturbing each other."""
@@ -197,7 +197,7 @@ class CandidateSweep:
                 _log.info("V is kept for %d of %d blocks of candidates", len(kept), len(self._blocks))
             return
         need = sum(block.bytes(max(0, slabs - had)) for block in kept)
-        if need < _MUCH:
+        if need < MUCH:
             return
         free = free_memory(self.Z.device)
         _log.info("V grows to %d x %d: %s more", rows, len(self.Z), in_words(need))

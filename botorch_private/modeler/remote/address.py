@@ -43,10 +43,8 @@ def certificates(verify: bool | str | Path | ssl.SSLContext) -> bool | ssl.SSLCo
     """Which certificates are believed, read from a file if it is one."""
     if isinstance(verify, (bool, ssl.SSLContext)):
         return verify
-    if not Path(verify).is_file():
-        raise FileNotFoundError(
-            f"verify must be a file with certificates, but there is no file {verify}"
-        )
+    with open(verify, "rb"):  # an error that says which file it is: that of `ssl` does not
+        pass
     try:
         return ssl.create_default_context(cafile=str(verify))
     except ssl.SSLError as error:

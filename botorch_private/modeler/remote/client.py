@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import ssl
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from botorch_private._base import validate
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.remote.download import download_release
-from botorch_private.modeler.remote.transport import RemoteError, Transport
+from botorch_private.modeler.remote.questions import Questions
+from botorch_private.modeler.remote.shown import MEASURED, WITHDRAWN, Shown
+from botorch_private.modeler.remote.transport import Transport, printable
 
 if TYPE_CHECKING:
     import httpx2
 
 _LONG_POLL = 25.0  # seconds that one request waits for a measurement
 _GLANCE = 5.0  # the same where several questions are open: any of them may be answered first
-_PAGE = 1000
 
 
 class RemoteCurator:
@@ -32,6 +32,9 @@ class RemoteCurator:
     the row, and how often the row was withdrawn before: a question that is sent again, because a reply
     was lost or the modeler was restarted, is the same question. `query` and `poll` wait through
     restarts of the server and of the network; only the first contact must succeed within ``patience``.
+
+    Where the server's folder is restored from a backup, a question that it does not know any more is
+    asked again, and answers that it does not know any more are kept here.
 
     Args:
         url: Address of the server, as the curator gave it.
@@ -82,20 +85,20 @@ class RemoteCurator:
             url, token, timeout=timeout, insecure=insecure, verify=verify, session=session
         )
         self._release_path = None if release_path is None else Path(release_path)
-        self._pending: dict[int, int] = {}  # row -> number of its query
         self._told: dict[int, float] = {}
-        self._withdrawn: dict[int, int] = {}  # row -> how often it was withdrawn
         try:
             facts = self._transport.get("/v1/release", patience=patience)
             self.identity, self._rows = str(facts["identity"]), int(facts["rows"])
             self.max_queries: int | None = facts["max_queries"]
-            self.outcome_name, self.outcome_unit = str(facts["outcome"]), str(facts["unit"])
+            self.outcome_name = printable(str(facts["outcome"]))
+            self.outcome_unit = printable(str(facts["unit"]))
         except (KeyError, TypeError, ValueError):
             self.close()
             raise self._transport.no_curator("is not one") from None
         except BaseException:
             self.close()
             raise
+        self._questions = Questions(self._transport, self.identity, self._rows, self.max_queries)
 
     @property
     def url(self) -> str:
@@ -115,23 +118,18 @@ class RemoteCurator:
     @property
     def queries_left(self) -> int | None:
         """How many more records may be measured, for all modelers together; None: no limit."""
-        facts = self._transport.get("/v1/release")
-        if facts["identity"] != self.identity:
-            raise RemoteError(
-                "other_release",
-                f"{self.url} serves another release by now: its rows are others, so begin again with it",
-            )
-        return facts["queries_left"]
+        return self._questions.facts()["queries_left"]
 
     @property
     def pending(self) -> list[int]:
         """Rows that were asked through this object and have no answer yet, in their order."""
-        return list(self._pending)
+        return list(self._questions.numbers)
 
     @property
     def withdrawn(self) -> list[int]:
         """Rows whose questions were withdrawn, as far as it is known here; `submit` asks again."""
-        return [row for row in self._withdrawn if row not in self._pending and row not in self._told]
+        open_rows, told = self._questions.numbers, self._told
+        return [row for row in self._questions.withdrawn if row not in open_rows and row not in told]
 
     def query(self, index: int) -> Observation:
         """Ask for a row, and wait until it is measured.
@@ -143,16 +141,18 @@ class RemoteCurator:
 
         Raises:
             WithdrawnError: If the curator will not measure it. Asking again asks again.
-            RemoteError: If the server refuses; ``code`` is "budget_spent" where all measurements are.
+            RemoteError: If the server refuses; ``code`` is "budget_spent" where all measurements are,
+                and "question_lost" where it forgets the question again and again.
         """
-        number = self.submit(index)
+        row = validate.index(self._rows, index=index)
+        self.submit(row)
         while True:
-            shown = self._transport.get(f"/v1/queries/{number}", wait=_LONG_POLL)
-            answer = self._settle(shown)
+            shown = self._questions.wait(row, _LONG_POLL)
+            answer = None if shown is None else self._settle(shown)
             if answer is not None:
                 return answer
-            if shown["state"] == "withdrawn":
-                raise WithdrawnError(shown["row"])
+            if shown is not None and shown.state == WITHDRAWN:
+                raise WithdrawnError(row)
 
     def submit(self, index: int) -> int:
         """Ask for a row without waiting; `poll` brings the answer.
@@ -163,54 +163,47 @@ class RemoteCurator:
             index: Row in 0..n-1.
 
         Returns:
-            The number of the question.
+            The number of the question. It may become another one where the server's folder is restored.
 
         Raises:
             RemoteError: If the server refuses; ``code`` is "budget_spent" where all measurements are.
         """
         row = validate.index(self._rows, index=index)
-        if row not in self._pending:
-            try:
-                shown = self._transport.post("/v1/queries", {"row": row}, key=self._key(row))
-            except RemoteError as error:
-                if error.code != "budget_spent":
-                    raise
-                raise RemoteError(
-                    error.code,
-                    f"all max_queries={self.max_queries} measurements are spent; rows that were "
-                    f"measured before are still answered",
-                ) from None
-            self._pending[row] = int(shown["id"])
-        return self._pending[row]
+        return self._questions.ask(row)
 
     def poll(self, wait: float = 0.0) -> list[Observation]:
         """What was measured since the last time, in the order of the questions.
 
         Values that the curator corrected after they were told come again: tell them with
         ``modeler.tell(index, value, correct=True)``. Rows that were withdrawn leave `pending` and
-        appear in `withdrawn`.
+        appear in `withdrawn`. Questions that the server does not know any more are asked again.
 
         Args:
             wait: Seconds to wait until there is something new, >= 0, or ``math.inf``. Without open
                 questions there is no waiting.
+
+        Raises:
+            RemoteError: If the server refuses, as in `query`. Rows that it refuses to be asked for again
+                are not pending any more.
         """
         if not wait >= 0:
             raise ValueError(f"wait must be a number of seconds >= 0, got {wait!r}")
-        end = time.monotonic() + wait
+        end, numbers = time.monotonic() + wait, self._questions.numbers
         while True:
-            before = len(self._pending)
-            news = self._look()
+            before = len(numbers)
+            news, lost = self._look()
+            if lost and not news:  # news go first: an error about the others must not lose them
+                self._questions.ask_again(lost)
             left = end - time.monotonic()
-            if news or len(self._pending) < before or left <= 0 or not self._pending:
+            if news or len(numbers) < before or left <= 0 or not numbers:
                 return news
             # Who measures mostly begins with the oldest question.
             longest = _LONG_POLL if before == 1 else _GLANCE
-            oldest = min(self._pending.values())
-            self._transport.get(f"/v1/queries/{oldest}", wait=min(left, longest))
+            self._questions.wait(min(numbers, key=numbers.__getitem__), min(left, longest))
 
     def answers(self) -> Iterator[Observation]:
         """Answers as they come, in any order, until no question is open."""
-        while self._pending:
+        while self._questions.numbers:
             yield from self.poll(wait=math.inf)
 
     def remember(self, observations: Iterable[tuple[int, float]]) -> None:
@@ -234,41 +227,25 @@ class RemoteCurator:
         self.close()
 
     def __repr__(self) -> str:
-        return f"RemoteCurator({self.url!r}, rows={self._rows}, pending={len(self._pending)})"
+        return f"RemoteCurator({self.url!r}, rows={self._rows}, pending={len(self.pending)})"
 
-    def _key(self, row: int) -> str:
-        """Key of a question: the same one after a crash, another one after a withdrawal.
+    def _look(self) -> tuple[list[Observation], list[int]]:
+        """What is new, and which open rows the server does not know any more."""
+        if not self._questions.numbers and not self._told:
+            return [], []
+        found, lost = self._questions.look()
+        news = [self._settle(shown) for shown in found]
+        return [each for each in news if each is not None], lost
 
-        A restarted modeler does not know of withdrawals. It begins with the first key again, and is told
-        of each withdrawal once more, as its predecessor was.
-        """
-        text = f"{self.identity} {row} {self._withdrawn.get(row, 0)}"
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _look(self) -> list[Observation]:
-        """Read all questions, and settle what is known of them by now."""
-        if not self._pending and not self._told:
-            return []
-        found: list[dict[str, Any]] = []
-        while True:  # all pages before anything is settled: one that fails must not lose an answer
-            after = found[-1]["id"] if found else 0
-            page = self._transport.get("/v1/queries", after=after, limit=_PAGE)["queries"]
-            found += page
-            if len(page) < _PAGE:
-                news = [self._settle(shown) for shown in found]
-                return [each for each in news if each is not None]
-
-    def _settle(self, shown: dict[str, Any]) -> Observation | None:
+    def _settle(self, shown: Shown) -> Observation | None:
         """Note what became of a question; its answer, if that is new here."""
-        row, state = shown["row"], shown["state"]
-        ours = self._pending.get(row) == shown["id"]
-        if state == "measured" and (ours or row in self._told):
-            value = validate.number(value=shown["value"])
+        row = shown.row
+        ours = self._questions.numbers.get(row) == shown.id
+        if shown.state == MEASURED and shown.value is not None and (ours or row in self._told):
             known = self._told.get(row)
-            self._told[row] = value
-            self._pending.pop(row, None)
-            return Observation(row, value) if ours or known != value else None
-        if state == "withdrawn" and ours:
-            del self._pending[row]
-            self._withdrawn[row] = self._withdrawn.get(row, 0) + 1
+            self._told[row] = shown.value
+            self._questions.close(row)
+            return Observation(row, shown.value) if ours or known != shown.value else None
+        if shown.state == WITHDRAWN and ours:
+            self._questions.close_withdrawn(row)
         return None

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import logging
-import random
+import re
 import ssl
 import time
 from collections.abc import Callable
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from botorch_private._base import validate
 from botorch_private.modeler.remote.address import certificates, check_token, checked_url
+from botorch_private.modeler.remote.backoff import Backoff, retry_after
+from botorch_private.modeler.remote.remedies import may_pass, remedy
 
 if TYPE_CHECKING:
     import httpx2
 
 _LATER = (408, 425, 429, 502, 503, 504, *range(520, 525))
 _INTERNAL_TRIES = 10  # of a request that is not waiting: the last pause is half a minute
-_SHORTEST, _LONGEST = 0.2, 30.0  # seconds between two tries
-_LONGEST_ADVICE = 3600.0
+_LONGEST_MESSAGE = 1000  # characters of a server's own words
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")  # for programs, not for people
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +29,8 @@ class RemoteError(RuntimeError):
     """A curator's server cannot be used, or refuses a request.
 
     Args:
-        code: A word for programs, such as "budget_spent", "no_token", "wrong_role" or "unreachable".
+        code: A word for programs, such as "budget_spent", "no_token", "wrong_role", "question_lost" or
+            "unreachable".
         message: A sentence for people.
     """
 
@@ -80,7 +82,7 @@ class Transport:
         self._library = _httpx()
         self._sign = _bearer(token)
         self._timeout = timeout
-        self._owned = session is None
+        self._owned, self._own_file = session is None, not isinstance(verify, bool)
         # A proxy from the environment has no business between this machine and itself.
         self._session = session or self._library.Client(
             verify=certificates(verify), trust_env=not loopback
@@ -168,48 +170,41 @@ class Transport:
         An internal error is an answer in the end, but not of a request that ``waits``.
         """
         end = None if patience is None else time.monotonic() + patience
-        tries = internal = 0
+        backoff, internal = Backoff(), 0
         while True:
-            advice, final = 0.0, None
+            advice, final, passes = 0.0, None, True
             try:
                 response = once()
             except self._library.RequestError as error:
-                problem = f"{type(error).__name__}: {error}"
-                internal = 0
+                problem, internal, passes = self._problem(error), 0, may_pass(error)
             else:
                 internal = internal + 1 if _is_internal(response) else 0
                 final = response if internal else None
                 if not _may_pass(response) or (internal == _INTERNAL_TRIES and not waits):
-                    if tries > 1 and final is None:
+                    if backoff.tries > 1 and final is None:
                         _log.warning("the curator at %s answers again", self.url)
                     return response
-                problem = f"status {response.status_code}"
-                advice = _retry_after(response.headers.get("retry-after"))
-            pause = max(
-                advice, random.uniform(0.5, 1.0) * min(_LONGEST, _SHORTEST * 2.0 ** min(tries, 20))
-            )
-            if end is not None and (time.monotonic() + pause > end or "CERTIFICATE_VERIFY" in problem):
+                problem = _status_problem(response)
+                advice = retry_after(response.headers.get("retry-after"))
+            pause = backoff.next(at_least=advice)
+            if end is not None and (time.monotonic() + pause > end or not passes):
                 if final is not None:
                     return final
-                raise self._unreachable(problem)
-            tries += 1
-            if tries == 2:
+                raise RemoteError(
+                    "unreachable",
+                    f"url must be the address of a curator's server, but {self.url} cannot be reached "
+                    f"{problem}",
+                )
+            if backoff.tries == 2:
                 _log.warning(
-                    "the curator at %s does not answer (%s): trying until it does", self.url, problem
+                    "the curator at %s does not answer; trying until it does %s", self.url, problem
                 )
             time.sleep(pause)
 
-    def _unreachable(self, problem: str) -> RemoteError:
-        remedy = "is it running, and is the address right?"
-        if "CERTIFICATE_VERIFY" in problem:
-            remedy = (
-                "if the curator made its own certificate, give the file with it (verify=, --ca-file)"
-            )
-        return RemoteError(
-            "unreachable",
-            f"url must be the address of a curator's server, but {self.url} cannot be reached "
-            f"({problem}): {remedy}",
-        )
+    def _problem(self, error: Exception) -> str:
+        """What happened to a request, and what to do about it."""
+        what = remedy(error, https=self.url.startswith("https:"), own_file=self._own_file)
+        return f"({type(error).__name__}: {_NUMBER.sub('', printable(str(error)))}): {what}"
 
     def no_curator(self, found: str) -> RemoteError:
         """The error of an address that does not lead to a curator's server, and what was found there."""
@@ -221,11 +216,12 @@ class Transport:
         error = _own_error(response)
         if error is None:
             raise self.no_curator(f"answers {path} with status {response.status_code}")
-        code, message = str(error["code"]), str(error.get("message", ""))
+        code, message = printable(str(error["code"])), printable(str(error.get("message", "")))
         if code == "no_token":
             message = (
                 "token must be one that the curator made for a modeler and that is still valid, but the "
-                "curator does not accept it: it may be mistyped, expired or revoked; ask for a new one"
+                "curator does not accept it: it may be mistyped, expired or revoked, or the curator's "
+                "folder was restored from before it was made; ask for a new one"
             )
         elif code == "wrong_role":
             message = (
@@ -257,7 +253,7 @@ def _bearer(token: str) -> Callable[[httpx2.Request], httpx2.Request]:
 def _read_json(response: httpx2.Response) -> Any:
     try:
         return response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -284,14 +280,13 @@ def _may_pass(response: httpx2.Response) -> bool:
     return response.status_code in _LATER
 
 
-def _retry_after(text: str | None) -> float:
-    """Seconds that a server asks for, as a number or as a date."""
-    if text is None:
-        return 0.0
-    try:
-        seconds = (
-            float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
-        )
-    except (ValueError, TypeError):
-        return 0.0
-    return min(max(seconds, 0.0), _LONGEST_ADVICE)
+def _status_problem(response: httpx2.Response) -> str:
+    error = _own_error(response)
+    said = "" if error is None else f": {printable(str(error.get('message', '')))}"
+    return f"(status {response.status_code}{said})"
+
+
+def printable(text: str) -> str:
+    """A server's words without what would move the cursor or colour a terminal, and not too long."""
+    shown = "".join(each if each.isprintable() else " " for each in text[:_LONGEST_MESSAGE])
+    return shown if len(text) <= _LONGEST_MESSAGE else f"{shown}..."

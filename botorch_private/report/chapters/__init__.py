@@ -18,7 +18,7 @@ from botorch_private.report.chapters.sure import sure
 from botorch_private.report.chapters.total import total
 from botorch_private.report.chapters.unit import unit
 from botorch_private.report.document import Section
-from botorch_private.report.facts import PublicFacts
+from botorch_private.report.facts import Cost, PublicFacts
 
 if TYPE_CHECKING:
     from botorch_private.report.spent import Spent
@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 
 
 def written(
-    facts: PublicFacts, audits: Sequence[AuditFacts], table: Sequence[TableFacts], spent: Spent | None
+    facts: PublicFacts,
+    audits: Sequence[AuditFacts],
+    table: Sequence[TableFacts],
+    spent: Spent | None,
+    most: tuple[int, Cost] | None = None,
 ) -> tuple[Section, ...]:
     """All that the report says."""
     return (
         Section("in-short", "In short", tuple(summary(facts, audits))),
         Section("promise", "What is promised", tuple(promise(facts))),
         Section("unit", "What one unit is", tuple(unit(facts, table))),
-        Section("distance", "How the promise weakens with distance", tuple(distance(facts))),
+        Section("distance", "How the promise weakens with distance", tuple(distance(facts, most))),
         Section("attack", "What a perfect attacker finds out", tuple(attack(facts, table))),
         Section("sure", "How sure that is", tuple(sure(facts, audits, table))),
         Section(

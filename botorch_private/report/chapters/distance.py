@@ -6,12 +6,18 @@ import math
 from collections.abc import Iterator
 
 from botorch_private.report.document import Block, Paragraph, Plot, Table
-from botorch_private.report.facts import PublicFacts
-from botorch_private.report.shown import factor, given, percent, up
+from botorch_private.report.facts import Cost, PublicFacts
+from botorch_private.report.shown import factor, given, percent, up, whole
 
 
-def distance(facts: PublicFacts) -> Iterator[Block]:
-    """Epsilon against distance, and what replacing a whole record costs."""
+def distance(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Block]:
+    """Epsilon against distance, and what several records and a whole record cost.
+
+    Args:
+        facts: Public ones.
+        most: The largest number of records that one person has, and what is promised to that person at
+            one unit; for the curator's eyes only.
+    """
     yield Paragraph(
         "Close records are hard to tell apart, distant ones are not. The columns say, for two records "
         "at a distance: epsilon; the factor by which chances may differ; and how often, at most, a spy "
@@ -26,6 +32,21 @@ def distance(facts: PublicFacts) -> Iterator[Block]:
             (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)) for c in facts.costs
         ),
     )
+    yield Table(
+        "A person with several records, all of which move by one unit",
+        ("Records of the person", "Epsilon", "Factor at most", "Spy right in at most"),
+        tuple(
+            (whole(count), up(c.epsilon), factor(c.epsilon), percent(c.guess))
+            for count, c in facts.several
+        ),
+    )
+    if most is not None:
+        count, cost = most
+        yield Paragraph(
+            f"In your table the person with the most records has {whole(count)}. For that person "
+            f"epsilon at one unit is {up(cost.epsilon)}: a spy is right in at most "
+            f"{percent(cost.guess)} of cases."
+        )
     last = facts.costs[-1]
     replacing = f"Replacing a whole record by any other, up to {given(last.distance)} units away,"
     if facts.diameter is None:

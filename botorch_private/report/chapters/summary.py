@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from botorch_private.privacy.adjacency import kinds_of_outcomes
+from botorch_private.privacy.cautions import cautions
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.report.audit_facts import AuditFacts, worst
 from botorch_private.report.document import Block, Paragraph, Table
 from botorch_private.report.facts import PublicFacts
@@ -13,6 +16,10 @@ from botorch_private.report.shown import down, factor, percent, small, up
 def summary(facts: PublicFacts, audits: Sequence[AuditFacts]) -> Iterator[Block]:
     """Answer three questions in a few sentences each."""
     yield verdict(facts)
+    for caution in dict.fromkeys(
+        (*cautions(facts.total), *cautions(facts.with_outcomes or facts.total))
+    ):
+        yield Paragraph(caution, "bad")
     answers = (
         ("What leaks?", _leaks(facts)),
         ("How sure is that?", _sure(facts, audits)),
@@ -49,9 +56,14 @@ def _leaks(facts: PublicFacts) -> str:
         why = "; ".join(outcomes.reasons)
         return f"{text} The promise about answered outcomes DOES NOT HOLD: {why}."
     return (
-        f"{text} With all answered outcomes, any outcome changed as well, the factor is "
+        f"{text} With all answered outcomes, {_outcomes_changed(outcomes)} as well, the factor is "
         f"{factor(outcomes.epsilon)}, up to an extra chance of {small(outcomes.delta)}."
     )
+
+
+def _outcomes_changed(guarantee: PrivacyGuarantee) -> str:
+    _, shared = kinds_of_outcomes(guarantee)
+    return "any outcomes of any records changed" if shared else "its outcome changed to any other"
 
 
 def _sure(facts: PublicFacts, audits: Sequence[AuditFacts]) -> str:
@@ -60,12 +72,15 @@ def _sure(facts: PublicFacts, audits: Sequence[AuditFacts]) -> str:
         text = "The guarantee is a theorem, computed before any record was looked at."
     found = worst(audits)
     if found is None:
+        if any(audit.refuted for audit in audits):
+            return f"{text} But a test of the stated numbers REFUTES the promise."
         return f"{text} No test of the software was possible."
+    refuted = any(audit.refuted for audit in audits)
     end = ". Such a test gives a lower bound: it can refute a promise, and never proves one."
     return (
         f"{text} A test attack on this machine found that epsilon at one unit is at least "
         f"{down(found.lower_bound)}, where {up(found.claimed)} is promised"
-        f"{': it REFUTES the promise.' if found.refuted else end}"
+        f"{'. The tests REFUTE the promise.' if refuted else end}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.units import in_own_units
 from botorch_private.report.document import Block, Paragraph, Table
 from botorch_private.report.facts import PublicFacts
 from botorch_private.report.shown import factor, percent, small, up, whole
@@ -35,6 +36,12 @@ def total(facts: PublicFacts, spent: Spent | None) -> Iterator[Block]:
             f"The ledger has {whole(spent.entries)} entries. Its total is that of the record that was "
             f"released most, and is complete if and only if every release of the table was entered."
         )
+        if in_own_units(spent.total):
+            yield Paragraph(
+                "Its releases are of different columns, or by different ranges. The total is about a "
+                "change that moves a record by no more than that distance in each of them, measured in "
+                "the units of that release."
+            )
     elif several:
         yield Paragraph(
             "This is the total if, and only if, these files are all that was ever released of these "

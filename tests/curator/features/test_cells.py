@@ -53,7 +53,9 @@ def test_order_of_rows_is_followed():
 
 
 def test_declared_features_have_their_cells():
-    encoding = Encoding([Number("age", 18, 100, edges=(40,)), YesNo("sick"), Category("ward", ("a", "b", "c"))])
+    encoding = Encoding(
+        [Number("age", 18, 100, edges=(40,)), YesNo("sick"), Category("ward", ("a", "b", "c"))]
+    )
     cells = Cells.of_encoding(encoding)
     assert cells.space.shape == (2, 2, 3)
     assert cells.space.ordered == (True, False, False)
@@ -159,7 +161,9 @@ def test_a_file_of_ranges_declares_cells(tmp_path):
         load_cells(path)
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(0.1, 2), (1.0, 2), (2.0, 3), (3.0, 4), (5.0, 12), (8.0, 55)])
+@pytest.mark.parametrize(
+    ("epsilon", "count"), [(0.1, 2), (1.0, 2), (2.0, 3), (3.0, 4), (5.0, 12), (8.0, 55)]
+)
 def test_suggested_counts_follow_from_epsilon_alone(epsilon, count):
     assert suggested_count(epsilon) == count
 
@@ -167,8 +171,8 @@ def test_suggested_counts_follow_from_epsilon_alone(epsilon, count):
 def test_a_suggestion_divides_declared_ranges_evenly():
     encoding = Encoding([Number("age", 20, 100), Number("dose", 0, 8), YesNo("sick")])
     found = suggest_cells(8.0, encoding)
-    assert found.features[0].edges == (36.0, 52.0, 68.0, 84.0)
-    assert Cells.of_encoding(found).space.shape == (5, 5, 2)
+    assert found.features[0].edges == tuple(20.0 + 80.0 * step / 6 for step in range(1, 6))
+    assert Cells.of_encoding(found).space.shape == (6, 6, 2)
 
 
 def test_cells_of_a_history_are_restored_from_their_file(tmp_path):

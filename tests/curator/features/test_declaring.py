@@ -84,14 +84,25 @@ def test_a_half_filled_template_is_refused_with_the_feature_that_is_left(place, 
     (place / "ranges.toml").write_text(text)
     err = fails(["check", "ranges.toml"], capsys)
     assert "feature 'diabetes' must have the key lower, but it is missing; delete the feature" in err
+    assert err.rstrip().endswith("; so is another one of: 'ward', 'cost'")
+    text = text.replace("[features.ward]\n# lower =\n# upper =", "[features.ward]\nlower =\nupper =")
+    (place / "ranges.toml").write_text(text)
+    err = fails(["check", "ranges.toml"], capsys)
+    assert err.rstrip().endswith("; so is another one of: 'ward', 'cost'")
+    text = text.replace("[features.diabetes]", '[features.diabetes]\nkind = "boolean"')
+    (place / "ranges.toml").write_text(text)
+    err = fails(["check", "ranges.toml"], capsys)
+    assert "feature 'ward' must have a value for each key, but it is missing; delete the feature" in err
+    assert err.rstrip().endswith("; so is another one of: 'cost'")
 
 
 def test_nothing_is_overwritten_and_wrong_inputs_are_refused(place, capsys):
     (place / "ranges.toml").write_text("mine")
-    err = fails(["template", "table.csv", "--output", "ranges.toml"], capsys)
+    err = fails(["template", "table.csv", "--output", "ranges.toml"], capsys, code=2)
     assert "there is something at ranges.toml already" in err
     assert (place / "ranges.toml").read_text() == "mine"
-    assert "there is no no" in fails(["template", "table.csv", "--output", "no/x.toml"], capsys)
+    err = fails(["template", "table.csv", "--output", "no/x.toml"], capsys, code=2)
+    assert "there is no folder no" in err
     assert "there is no file none.csv" in fails(["template", "none.csv"], capsys)
     assert "must be TOML" in fails(["check", "ranges.toml"], capsys)
     assert "there is no file" in fails(["check", "none.toml"], capsys)

@@ -240,3 +240,44 @@ def test_a_printed_guarantee_shows_no_column_of_a_category_but_the_price_of_a_ch
         )
     alike = str(planned_guarantee(100, declared().scaling, NoisyProjection(epsilon=2.0)))
     assert "A change of diabetes or ward, from any value to any other, moves a record by 26.73" in alike
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize(
+    ("yes", "no", "cells", "codes"),
+    [
+        ("Y", "N", ["Y", "n", " y "], [1, 0, 1]),
+        ("T", "F", ["F", "T", "T"], [0, 1, 1]),
+        ("ja", "nein", ["JA", "nein", "ja"], [1, 0, 1]),
+        ("1", "2", [1, 2, 2], [1, 0, 0]),
+        ("1", "2", [1.0, 2.0, 2.0], [1, 0, 0]),
+    ],
+)
+def test_declared_spellings_of_yes_and_no_are_taken(frame, yes, no, cells, codes):
+    encoding = Encoding([YesNo("diabetes", yes=yes, no=no)])
+    assert encoding.encode(frame({"diabetes": cells})).squeeze(-1).tolist() == codes
+
+
+def test_spellings_that_were_not_declared_are_refused_with_what_to_declare():
+    with pytest.raises(
+        ValueError, match=r'declare how the table writes them \(yes = "Y" and no = "N"\)'
+    ):
+        Encoding([YesNo("diabetes")]).encode(pandas.DataFrame({"diabetes": ["Y", "N"]}))
+    declared_ones = Encoding([YesNo("diabetes", yes="Y", no="N")])
+    for cell in ("yes", "1", True, SECRET):
+        with pytest.raises(
+            ValueError, match="must hold 'Y' or 'N', got something else in row 1"
+        ) as refused:
+            declared_ones.encode(pandas.DataFrame({"diabetes": ["Y", cell]}))
+        assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("cell", ["ICU", "icu ", " Icu", "\uff49cu"])
+def test_a_near_miss_of_a_category_is_said_without_the_cell(cell):
+    with pytest.raises(
+        ValueError, match="got something else in row 1, column 'ward'.*only by spaces"
+    ) as no:
+        declared().encode(pandas.DataFrame(columns(ward=("icu", cell))))
+    assert cell not in str(no.value).replace("'ward'", "")
+    with pytest.raises(ValueError, match="or the declaration$"):
+        declared().encode(pandas.DataFrame(columns(ward=("icu", SECRET))))

@@ -89,7 +89,7 @@ def test_a_file_with_kinds_is_refused_where_only_numbers_are_understood(write):
         ("kind = 3", "feature 'a': kind must be one of number, boolean, category, got 3"),
         ("kind = ['number']", "feature 'a': kind must be one of number, boolean, category, got a list"),
         ("", "must have the key lower, but it is missing; delete the feature if it is not to be"),
-        ("kind = 'boolean'\nlower = 0", "no keys but kind, lengthscale, got 'lower'"),
+        ("kind = 'boolean'\nlower = 0", "no keys but kind, yes, no, lengthscale, got 'lower'"),
         ("kind = 'boolean'\nlengthscale = -1", "feature 'a': lengthscale must be > 0, got -1"),
         ("kind = 'category'", "feature 'a' must have the key categories, but it is missing"),
         ("lower=0\nupper=1\ncategories=['a', 'b']", "no keys but lower, upper, lengthscale, got 'categ"),
@@ -153,3 +153,63 @@ def test_no_file_and_no_text_are_refused(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match="must be TOML"):
         load_ranges(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_file_is_read_in_whatever_way_an_editor_saved_it(tmp_path, encoding, end):
+    path = tmp_path / "ranges.toml"
+    path.write_bytes(GOOD.replace("\n", end).replace("weight", '"größe"').encode(encoding))
+    assert load_ranges(path).names == ("größe", "age")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16-le", "utf-16-be"])
+def test_another_encoding_is_named(tmp_path, encoding):
+    path = tmp_path / "ranges.toml"
+    path.write_bytes(GOOD.replace("weight", '"größe"').encode(encoding))
+    with pytest.raises(ValueError, match="must be TOML in UTF-8, .*: save it as UTF-8"):
+        load_ranges(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("lower = 18,5", "numbers have a decimal point"),
+        ("lower = -18,5  # years", "numbers have a decimal point"),
+        ("lower = 1,200", "numbers have a decimal point"),
+        (
+            "lower = '18,5'\nupper = 100",
+            "got '18,5' (a number stands without quotes, with a decimal point)",
+        ),
+        ("lower = .5", "0.5, not .5"),
+        ("lower = 5.", "0.5, not .5"),
+        ("lower = 018", "18, not 018"),
+        ("lower = 18;", "without a semicolon"),
+        ("lower = 1/2", "0.5, not 1/2"),
+        ("lower: 18", "an equals sign"),
+        ("kind = \u201cboolean\u201d", "straight ones"),
+        ("[features.blood pressure]", "stand in quotes"),
+        ("[features.größe]", "stand in quotes"),
+    ],
+)
+def test_a_slip_of_the_pen_is_named_with_its_line(write, line, hint):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the message is checked below)
+        load_encoding(write(f"[features.a]\n{line}\n"))
+    assert hint in str(refused.value)
+    assert "at line 2" in str(refused.value) or "feature 'a'" in str(refused.value)
+
+
+def test_other_spellings_of_yes_and_no_are_declared(write):
+    text = "[features.a]\nkind='boolean'\nyes='Y'\nno='N'\n[features.b]\nkind='boolean'\nyes=1\nno=2\n"
+    encoding = load_encoding(write(text))
+    assert encoding.features == (YesNo("a", yes="Y", no="N"), YesNo("b", yes="1", no="2"))
+    for wrong, message in (
+        ("yes='Y'", "feature 'a': yes and no of 'a' must be two different texts"),
+        ("yes='Y'\nno='y '", "must be two different texts"),
+        ("yes=''\nno='n'", "must be two different texts"),
+        ("yes=true\nno=false", "must be two different texts"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_encoding(write(f"[features.a]\nkind='boolean'\n{wrong}\n"))
+    with pytest.raises(ValueError, match="no keys but lower, upper, lengthscale, got 'yes'"):
+        load_encoding(write("[features.a]\nlower=0\nupper=1\nyes='Y'\n"))

@@ -1,5 +1,7 @@
 """Tables from files: exact numbers, or a refusal that names row and column and echoes nothing."""
 
+import bz2
+import gzip
 from importlib import import_module
 
 import numpy as np
@@ -288,3 +290,111 @@ def test_identifiers_of_a_parquet_file_are_texts_or_whole_numbers(tmp_path):
         pandas.DataFrame({"id": wrong}).to_parquet(path)
         with pytest.raises(ValueError, match="must hold texts or whole numbers"):
             read_texts(path, "id")
+
+
+BODY = "age,weight\n1,2\n3,4\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (BODY.encode("utf-16-le"), "looks like UTF-16: .*encoding='utf-16-le'"),
+        (BODY.encode("utf-16-be"), "looks like UTF-16: .*encoding='utf-16-be'"),
+        (BODY.encode("utf-32"), "looks like UTF-32"),
+        (gzip.compress(BODY.encode()), "looks compressed: unpack it"),
+        (bz2.compress(BODY.encode()), "looks compressed: unpack it"),
+        (b"<html><table><tr><td>age</td></tr></table>", "looks like a web page"),
+        (b'[{"age": 1, "weight": 2}]', "looks like JSON: rewrite it once by pandas.read_json"),
+        (b"age|weight\n1|2\n", r"looks separated by bars: .*sep='\|'"),
+        (b"age weight\n1 2\n3 4\n", r"looks separated by blanks: .*sep=r'\\s\+'"),
+        (b"sep=;\nage;weight\n1;2\n", r"begins with a line for Excel \(sep=\): delete that line"),
+        (b"% export\nage,weight\n1,2\n", "begins with a comment: delete what stands above"),
+        (
+            ("age,weight,note\n" + "1,2,a\n" * 3000 + "1,2,größe\n").encode("latin-1"),
+            "not UTF-8: .*latin-1",
+        ),
+        (("age;weight;no,te\n" + "1;2;a\n" * 3).encode(), "looks separated by semicolons"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_names, lambda path: read_table(path, ["age", "weight"])])
+def test_further_kinds_of_files_are_told_by_both_commands(tmp_path, content, said, read):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "Smith clinic\n",
+        "Smith clinic,\n",
+        "\n",
+        ",\n",
+        "Smith\n\nclinic\n",
+        "sep=,\n",
+        '# Smith, "2026"\n',
+    ],
+)
+def test_what_stands_above_the_names_is_said_and_never_becomes_a_name(write, above):
+    path = write(above + BODY)
+    with pytest.raises(ValueError, match="delete (what stands above|that line)|a quote"):
+        read_table(path, ["age", "weight"])
+    with pytest.raises(ValueError, match="first row|comment|delete that line|quotes") as refused:
+        read_names(path)
+    assert "mith" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Smith,female,icu\nJones,male,er\nBrown,female,er\n", "stands below itself again, in row 3"),
+        ("P-1,icu\nP-2, icu\n", "stands below itself again, in row 2"),
+        ("age,weight\n1,2\nage,weight\n3,4\n", "stands below itself again, in row 3"),
+        ("Smith,2024-01-01T10:00:00Z\nJones,2024-01-02T10:00:00Z\n", "number 2 is a value, not a name"),
+        ("Smith,12:30 PM\n", "number 2 is a value, not a name"),
+        ("Smith,1e5\n", "number 2 is a value, not a name"),
+        ("Smith,True\n", "number 2 is a value, not a name"),
+        ("Smith,NA\n", "number 2 is a value, not a name"),
+        ("Smith|a,b\n", "number 1 holds several cells"),
+        ("Smith\n1,2\n", "row 2 has more cells"),
+    ],
+)
+def test_a_record_in_the_first_row_never_becomes_names(write, text, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        read_names(write(text))
+    assert "Smith" not in str(refused.value)
+    assert "icu" not in str(refused.value)
+
+
+def test_a_record_as_names_of_a_parquet_file_and_row_labels_never_become_names(tmp_path):
+    path = tmp_path / "table.parquet"
+    frame = pandas.DataFrame({"Smith": ["Jones", "Brown"], "icu": ["er", "icu"]}, index=[5, 9])
+    frame.to_parquet(path)
+    with pytest.raises(ValueError, match="one of them is a value of its own column") as refused:
+        read_names(path)
+    assert "Smith" not in str(refused.value)
+    frame.rename(columns={"icu": "ward"}).to_parquet(path)
+    assert read_names(path) == ["Smith", "ward"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age,weight\n1,2,5\n", "got 3 in row 2: a decimal comma, or a comma within a text"),
+        ("age,weight\n1,2,\n", "got 3 in row 2: rows end with commas that the names do not have"),
+        ('age,weight\n1,"2,5"\n', "something else in row 2, column 'weight'.*have a decimal point"),
+        ('age,weight\n1,"2,500.5"\n', "have a decimal point and no other marks"),
+        ("age,weight\n1,5%\n", "have a decimal point and no other marks"),
+        ("age,weight\n1,1 000\n", "have a decimal point and no other marks"),
+    ],
+)
+def test_what_a_comma_did_to_numbers_is_said(write, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_table(write(text), ["age", "weight"])
+
+
+def test_words_get_no_advice_about_commas(write):
+    with pytest.raises(ValueError, match="something else in row 2") as refused:
+        read_table(write("age,weight\n1,smith\n2,'5'\n"), ["age", "weight"])
+    assert "decimal" not in str(refused.value)

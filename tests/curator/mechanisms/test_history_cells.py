@@ -24,7 +24,9 @@ def history(m=400, seed=0):
 
 
 def fitted(records, outcomes, **more):
-    return fit_score(records, outcomes, SCALING, **{"outcome_range": (0.0, 1.0), "cuts": [0.5, 0.9], **more})
+    return fit_score(
+        records, outcomes, SCALING, **{"outcome_range": (0.0, 1.0), "cuts": [0.5, 0.9], **more}
+    )
 
 
 def moments_of(monkeypatch, records, outcomes):

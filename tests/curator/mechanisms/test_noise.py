@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import gammaln
 
+from botorch_private import NoisyProjection, OutcomeMechanism
 from botorch_private.curator.mechanisms.entropy import SeededEntropy
 from botorch_private.curator.mechanisms.noise import calibrate, sample_on_grid
 from botorch_private.privacy.gaussian import gaussian_noise_std
@@ -155,3 +156,32 @@ def test_gaussian_noise_without_delta_is_refused():
 def test_noise_too_wide_for_float64_is_refused_rather_than_underestimated():
     with pytest.raises(ValueError, match=r"epsilon must be larger for noise in 22 dimensions"):
         calibrate("laplace", 1e-4, 0.0, dim=22, features=22)
+
+
+TOO_LARGE = [
+    (lambda: NoisyProjection(1e9, delta=1e-5), "1e.08 for Gaussian noise, got 1e.09.*noise='laplace'"),
+    (lambda: NoisyProjection(1e9, 1e-5, noise="gaussian"), "1e.08 for Gaussian noise"),
+    (lambda: NoisyProjection(1e30, 1e-5, 2), "1e.08 for Gaussian noise"),
+    (lambda: OutcomeMechanism(1e9, 1e-5, (0.0, 1.0)), "1e.08 for Gaussian noise"),
+    (lambda: NoisyProjection(1e301), "1e.300 for l2 Laplace noise, got 1e.301"),
+    (lambda: gaussian_noise_std(1e300, 1e-5), "1e.08 for Gaussian noise"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), TOO_LARGE)
+def test_an_epsilon_that_is_too_large_is_refused_as_such_with_the_largest(make, message):
+    with pytest.raises(ValueError, match=f"epsilon must be at most {message}"):
+        make()
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 300])
+@pytest.mark.parametrize("delta", [1e-14, 1e-5, 0.5])
+def test_the_largest_epsilon_is_calibrated_for(d, delta):
+    for mechanism in (
+        NoisyProjection(1e8, delta, noise="gaussian"),
+        NoisyProjection(1e8, delta, 1, "gaussian"),
+        NoisyProjection(1e8, delta),
+        NoisyProjection(1e300),
+    ):
+        law = mechanism.law(d)
+        assert 0 < law.epsilon(1.0, max(delta, DELTA_FP)) <= mechanism.epsilon

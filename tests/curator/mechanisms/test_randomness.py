@@ -216,6 +216,7 @@ def shared_rows(tables):
 
 @needs_fork
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")  # equal records
 def test_forked_workers_share_no_noise_with_each_other_or_with_their_parent(path):
     # 640 rows; two are equal by chance with probability 1e-14, so any two are in one of 10^8 runs.
     def draw():
@@ -247,6 +248,7 @@ def test_forked_workers_with_one_generator_would_share_all_noise():
     assert shared_rows(tables) == N * (WORKERS - 1)
 
 
+@pytest.mark.filterwarnings("ignore::botorch_private.ClippedRecordsWarning")  # equal records
 def test_threads_share_no_noise():
     with ThreadPoolExecutor(WORKERS) as pool:
         tables = list(pool.map(lambda _: by_curator(LAPLACE, SAME).numpy(), range(4 * WORKERS)))

@@ -71,3 +71,118 @@ def test_retry_counts_what_is_tried_again_and_says_when_nothing_can_be_stored(
     for count in (3, 0):
         assert main(["curator", "retry", "clinic"]) == 0
         assert capsys.readouterr().out == f"Queries that will be measured again: {count}\n"
+
+
+# --- what clipping would do is shown, and asked for, before anything is released ---
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Return a function that plays somebody at a terminal; it returns the questions that were put."""
+
+    def set_answers(*answers):
+        left, questions = list(answers), []
+
+        def answer(question):
+            questions.append(question)
+            return left.pop(0)
+
+        monkeypatch.setattr("builtins.input", answer)
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        return questions
+
+    return set_answers
+
+
+def write(place, ages, ranges="lower = 18\nupper = 100"):
+    (place / "table.csv").write_text("age\n" + "\n".join(map(str, ages)) + "\n")
+    (place / "ranges.toml").write_text(f"[features.age]\n{ranges}\n")
+
+
+@pytest.mark.filterwarnings("error")
+def test_init_shows_before_it_asks_how_many_records_each_feature_clips(place, capsys, typed):
+    write(place, [*range(20, 39), -999])
+    questions = typed("n")
+    assert init() == 1
+    out = capsys.readouterr().out
+    assert [line.split() for line in out.splitlines() if line.startswith("  age")] == [
+        ["age", "1", "0", "20"]
+    ]
+    assert "Warning" not in out
+    assert questions == ["Release them once with this guarantee? [y/N] "]
+    write(place, range(20, 40))
+    typed("y")
+    assert init() == 0
+    assert "No record is outside of the declared ranges." in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("answers", "code"), [(("y", "y"), 1), (("y", ""), 1), (("y", "clipped"), 0)])
+def test_init_asks_harder_where_much_is_clipped(place, capsys, typed, answers, code):
+    write(place, [*range(20, 37), -999, -999, 250])
+    questions = typed(*answers)
+    assert init() == code
+    assert (place / "clinic").exists() == (code == 0)
+    assert "age (3 of 20)" in capsys.readouterr().out
+    assert len(questions) == 2
+
+
+@pytest.mark.parametrize("ages", [[-999] * 20, [18] * 20, [50] * 20, [-999] * 11 + list(range(20, 29))])
+def test_yes_alone_does_not_release_what_is_spoiled(place, capsys, ages):
+    write(place, ages)
+    with pytest.raises(SystemExit):
+        init("--yes", "--ledger", "table.ledger.json")
+    err = capsys.readouterr().err
+    assert "the range of age must hold most records" in err
+    assert "999" not in err
+    assert not (place / "clinic").exists()
+    assert not (place / "table.ledger.json").exists()
+    assert init("--yes", "--accept-clipped") == 0
+    assert (place / "clinic").exists()
+
+
+def test_yes_releases_what_is_clipped_in_part_and_says_it(place, capsys):
+    write(place, [*range(20, 37), -999, -999, 250])
+    assert init("--yes") == 0
+    assert "Warning: declared ranges may not fit the records" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("answers", "code"), [(("y", "y"), 1), (("y", "declared"), 0)])
+def test_init_asks_whether_ends_that_are_in_the_table_were_declared(place, capsys, typed, answers, code):
+    write(place, range(20, 40), "lower = 18\nupper = 39")
+    (place / "table.csv").write_text("age,b\n" + "".join(f"{i},{i / 7}\n" for i in range(20, 40)))
+    with (place / "ranges.toml").open("a") as file:
+        file.write("[features.b]\nlower = 0\nupper = 10\n")
+    questions = typed(*answers)
+    assert init() == code
+    out = capsys.readouterr().out
+    assert "upper of age. If they were taken from the table" in out
+    assert len(questions) == 2
+    assert (place / "clinic").exists() == (code == 0)
+
+
+def test_counts_of_clipped_records_stay_out_of_the_folder(place, capsys):
+    write(place, [*range(20, 37), -999, -999, 250])
+    assert init("--yes") == 0
+    for path in (place / "clinic").iterdir():
+        content = path.read_bytes()
+        for words in (b"clip", b"may not fit", b"3 of 20"):
+            assert words not in content
+
+
+def test_a_table_of_one_record_is_refused_by_its_name(place, capsys):
+    write(place, [50])
+    with pytest.raises(SystemExit):
+        init("--yes")
+    assert "table.csv must hold at least 2 records, got 1" in capsys.readouterr().err
+
+
+def test_a_missing_outcome_of_a_column_never_gets_the_advice_to_fill_one_in(place, capsys):
+    (place / "table.csv").write_text("age,y\n20,1\n30,\n40,2\n")
+    with pytest.raises(SystemExit):
+        init("--yes", "--objective", "column:y")
+    err = capsys.readouterr().err
+    assert "no empty cells, got one in row 3, column 'y'" in err
+    assert "have their outcomes measured" in err
+    assert "fill in" not in err

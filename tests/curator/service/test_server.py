@@ -205,13 +205,13 @@ def test_init_promises_release_and_answers_together(place):
         (["--outcome-epsilon", "3"], "--outcome-epsilon and --outcome-range must be given together"),
         (
             ["--outcome-epsilon", "3", "--outcome-range", "5", "1"],
-            "bound must be a smallest and a larger",
+            "--outcome-range must be a smallest and a larger",
         ),
         (["--plausible", "5", "1"], "plausible must be a smallest and a larger value"),
-        (["--time-limit", "0", "--objective", "lab:total"], "time_limit must be a finite number > 0"),
-        (["--shared-outcomes"], "shared_outcomes needs noise on the answers and a budget"),
+        (["--time-limit", "0", "--objective", "lab:total"], "--time-limit must be a finite number > 0"),
+        (["--shared-outcomes"], "--shared-outcomes needs noise on the answers and a budget"),
         (["--projection-dim", "1"], "delta must be > 0 for projection_dim=1 < d=2"),
-        (["--id", "same"], "identifiers must be different, but at least two records share one"),
+        (["--id", "same"], "those in row 2 and row 3 are the same: whoever measures could take one"),
         (["--outcome-delta", "1e-5"], "--outcome-delta needs --outcome-epsilon and --outcome-range"),
     ],
 )
@@ -343,8 +343,8 @@ def test_folders_that_are_none_or_open_to_others_are_refused(place):
     folder.chmod(0o755)
     for name, message in (
         ("absent", "there is no folder absent"),
-        ("empty", "folder must be one that 'botorch-private curator init' made"),
-        ("clinic", "folder must be closed to others, since records lie in it: chmod 700"),
+        ("empty", "DIR must be one that 'botorch-private curator init' made"),
+        ("clinic", "DIR must be closed to others, since records lie in it: chmod 700"),
     ):
         done = curator("serve", name, "--port", "0", cwd=place)
         assert done.returncode == 1
@@ -510,7 +510,8 @@ def a_curator(**options):
     ("change", "message"),
     [
         ({"identifiers": ["a"]}, "identifiers must have 12 entries, got 1"),
-        ({"identifiers": ["a"] * N}, "identifiers must be different, but at least two records share"),
+        ({"identifiers": ["a"] * N}, "those in position 0 and position 1 are the same"),
+        ({"identifiers": ["a", "a "]}, "those in position 0 and position 1 look the same"),
         ({"objective": "x"}, "objective must be person, column or module:function, got 'x'"),
         ({"objective": "column"}, "objective must be 'column' where the curator knows the outcomes"),
         ({"plausible": (1.0, 1.0)}, "plausible must be a smallest and a larger value"),

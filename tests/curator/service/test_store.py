@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from helpers.patience import wait_until
 
-from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.clock import Clock, stamp
 from botorch_private.curator.service.question import ServiceError, StorageError
 from botorch_private.curator.service.store import Store
 
@@ -339,6 +340,7 @@ def test_a_database_of_another_kind_or_version_is_refused(serve, tmp_path):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="not a curator's database"):
             Store(path)
+        assert path.read_bytes() == content  # and it was not written to
     with sqlite3.connect(service.folder.database) as connection:
         connection.execute("UPDATE fact SET value = '2' WHERE name = 'schema_version'")
     connection.close()
@@ -365,31 +367,49 @@ def test_tokens_are_256_bits_stored_hashed_and_of_one_role(serve):
         tokens.make("root", "x").result()
 
 
+def in_seconds(seconds):
+    return stamp(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
 def test_tokens_end_when_they_expire_or_are_revoked(serve):
     service = serve()
     tokens = service.store.tokens
-    soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat(timespec="microseconds")
-    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat(timespec="microseconds")
-    assert tokens.find(tokens.make("staff", "x", soon).result()) is not None
-    assert tokens.find(tokens.make("staff", "x", past).result()) is None
+    assert tokens.find(tokens.make("staff", "x", in_seconds(60)).result()) is not None
+    soon = tokens.make("staff", "x", in_seconds(0.2)).result()
+    wait_until(lambda: tokens.find(soon) is None)
     text = tokens.make("staff", "x").result()
     number = tokens.find(text).id
     tokens.revoke(number).result()
     tokens.revoke(number).result()
     assert tokens.find(text) is None
-    with refused("no_token"):
-        tokens.revoke(999).result()
+    assert not tokens.is_valid(number)
+    for none in (999, 0, -1, 2**63, 10**30):
+        with refused("no_token"):
+            tokens.revoke(none).result()
+        assert not tokens.is_valid(999)
     assert [token.revoked is not None for token in tokens.all()][-1]
 
 
-def test_an_expired_token_stays_expired_when_the_clock_is_set_back(serve):
+def test_a_token_that_is_dead_at_once_is_not_made(serve):
+    tokens = serve().store.tokens
+    with pytest.raises(ValueError, match="expires must be after the latest time in the folder, 20"):
+        tokens.make("staff", "x", in_seconds(-1)).result()
+    assert len(tokens.all()) == 2
+
+
+@pytest.mark.parametrize("seen_by", ["find", "is_valid"])
+def test_a_token_that_was_seen_expired_stays_dead_when_the_clock_is_set_back(serve, seen_by):
     service = serve()
-    now = datetime.now(UTC)
-    text = service.store.tokens.make("staff", "x", now.isoformat(timespec="microseconds")).result()
-    assert service.store.tokens.find(text) is None
-    earlier = now - timedelta(days=9)
-    with closing(Store(service.folder.database, lambda k: Clock(k, lambda: earlier))) as again:
+    tokens = service.store.tokens
+    text = tokens.make("staff", "x", in_seconds(3600)).result()
+    number = tokens.find(text).id
+    service.store.clock._now = lambda: datetime.now(UTC) + timedelta(hours=2)
+    assert tokens.find(text) is None if seen_by == "find" else not tokens.is_valid(number)
+    service.store.submit(lambda _: None).result()  # what was seen is on the disk before this
+    assert tokens.all()[-1].has_expired
+    with closing(Store(service.folder.database)) as again:  # a clock that knows nothing of that
         assert again.tokens.find(text) is None
+        assert not again.tokens.is_valid(number)
 
 
 def test_values_keep_all_their_bits(store):

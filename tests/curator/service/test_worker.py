@@ -1,5 +1,10 @@
 """A program that measures is read as a callable of a `Curator` is."""
 
+import json
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -32,3 +37,32 @@ def test_the_record_is_a_tensor_of_float64():
         return record.sum()
 
     assert answer(program, [1.0, 2.0]) == {"value": 3.0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_what_a_program_prints_fails_no_measurement_whatever_the_encoding_is(tmp_path, encoding):
+    (tmp_path / "lab.py").write_text(
+        "def measure(record):\n    print('Δ \\udcff 測定')\n    return float(record.sum())\n",
+        encoding="utf-8",
+    )
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "botorch_private.curator.service.worker",
+        "lab:measure",
+    ]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    path = os.pathsep.join(each for each in sys.path if each)
+    done = subprocess.run(
+        command,
+        input=b"[1.0, 2.0]\n",
+        capture_output=True,
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": path},
+        check=True,
+    )
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [{"ready": True}, {"value": 3.0}]
+    assert "Δ \\udcff 測定" in done.stderr.decode("utf-8")

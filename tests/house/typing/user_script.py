@@ -17,6 +17,7 @@ import botorch_private
 from botorch_private import (
     BudgetError,
     Category,
+    ClippedRecordsWarning,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
@@ -32,6 +33,7 @@ from botorch_private import (
     NoisyProjection,
     NoPrivacy,
     NotDifferentiallyPrivate,
+    NoValueError,
     Number,
     Observation,
     OutcomeMechanism,
@@ -124,8 +126,8 @@ def two_parties(data: Dataset) -> History:
         index = assert_type(modeler.ask(), int)
         try:
             value: float = curator.query(index).value
-        except (MeasurementError, WithdrawnError) as error:
-            print(error)
+        except (MeasurementError, WithdrawnError, NoValueError) as error:
+            print(error.row)
             modeler.skip(index)
         else:
             modeler.tell(index, value)
@@ -185,7 +187,12 @@ def guarantees() -> PrivacyGuarantee:
     mechanisms: list[Mechanism] = [NoisyProjection(3.0), SpectralProjection(3.0, 1e-5, 2), NoPrivacy()]
     mechanisms.append(Coordinates())
     with warnings.catch_warnings():
-        for category in (NotDifferentiallyPrivate, PrivacyLeakWarning, TiedScoresWarning):
+        for category in (
+            ClippedRecordsWarning,
+            NotDifferentiallyPrivate,
+            PrivacyLeakWarning,
+            TiedScoresWarning,
+        ):
             warnings.simplefilter("ignore", category)
         learned = PublicScaling.from_data(hospital().records)
         print(learned.clipped(hospital().records).sum(), learned.unit)

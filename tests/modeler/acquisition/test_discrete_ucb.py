@@ -129,7 +129,7 @@ def test_beta_is_that_of_the_round_in_float64():
 
 
 def test_gradient_in_the_points_is_that_of_botorch():
-    points = uniform(4, 1, 3, seed=8).requires_grad_()
+    points = X[[3, 9, 20, 31]].unsqueeze(1).requires_grad_()
     beta = torch.tensor(ucb_beta(3, 40), dtype=torch.float64)
     ours, theirs = ucb(single())(points).sum(), UpperConfidenceBound(single(), beta)(points).sum()
     gradients = [torch.autograd.grad(score, points)[0] for score in (ours, theirs)]
@@ -392,7 +392,7 @@ def test_pending_rows_are_copied_and_do_not_get_gradients_as_in_botorch():
 def test_pending_rows_that_do_not_fit_leave_everything_as_it_was():
     model = single()
     acqf = ucb(model)
-    with pytest.raises(ValueError, match="X must have 3 columns like the candidates"):
+    with pytest.raises(ValueError, match="X_pending must be an m x 3 tensor"):
         acqf.set_X_pending(X[:2, :2])
     assert acqf.X_pending is None
     assert acqf.model is model

@@ -2,6 +2,7 @@ import io
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from botorch import fit_gpytorch_mll
@@ -160,7 +161,55 @@ def test_other_dtypes_are_refused(dtype, release):
         make_model(release, [0, 1], [0.0, 1.0], dtype=dtype)
 
 
-def test_values_that_float32_cannot_tell_apart_are_refused(release):
-    message = "values must differ by more than the rounding of torch.float32"
+def test_values_that_float32_cannot_tell_apart_are_told_apart_by_a_float32_model(release):
+    near = make_model(release, [0, 1, 2], [0.0, 1.0, 0.25], dtype=torch.float32)
+    far = make_model(release, [0, 1, 2], [1e12, 1e12 + 1, 1e12 + 0.25], dtype=torch.float32)
+    assert torch.equal(near.train_targets, far.train_targets)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least", "most"), [(torch.float64, "", 1e150), (torch.float32, 1e-37, 1e18)]
+)
+def test_values_whose_deviation_is_no_number_of_the_model_are_refused(dtype, least, most, release):
+    message = (
+        "values must have a standard deviation between .* in torch.float.*, got .*: choose another unit"
+    )
     with pytest.raises(ValueError, match=message):
-        make_model(release, [0, 1], [1e12, 1e12 + 1], dtype=torch.float32)
+        make_model(release, [0, 1], [0.0, 2 * most], dtype=dtype)
+    if least:
+        with pytest.raises(ValueError, match="or dtype=torch.float64"):
+            make_model(release, [0, 1], [0.0, least / 2], dtype=dtype)
+
+
+@pytest.mark.parametrize("values", [[3.0] * 3, [0.1 + 0.2, 0.3, 0.3], [0.0, 5e-324, 0.0], [1e300] * 3])
+def test_values_that_are_equal_up_to_rounding_say_nothing_of_a_scale(values, release):
+    model = make_model(release, [0, 1, 2], values)
+    assert torch.equal(model.train_targets, torch.zeros(3, dtype=torch.float64))
+    assert float(model.outcome_transform.stdvs) == 1.0
+
+
+def test_values_one_step_apart_at_a_large_offset_are_no_rounding(release):
+    model = make_model(release, [0, 1, 2], [1e15, 1e15 + 1, 1e15 + 2])
+    assert model.train_targets.tolist() == [-1.0, 0.0, 1.0]
+
+
+def test_labels_of_a_series_must_be_the_indices_since_values_are_taken_by_position(release):
+    indices, values = [7, 4, 9], [1.5, 0.5, 1.0]
+    expected = make_model(release, indices, values).train_targets
+    for series in (
+        pd.Series(values, index=indices),
+        pd.Series(values),
+        pd.Series({4: 0.5, 9: 1.0, 7: 1.5}).loc[indices],
+        pd.DataFrame({"cost": values}),
+        pd.Series(values, index=indices, dtype="Float64"),
+    ):
+        assert torch.equal(make_model(release, indices, series).train_targets, expected)
+    assert torch.equal(make_model(release, pd.Series(indices), values).train_targets, expected)
+    for series in (
+        pd.Series({4: 0.5, 7: 1.5, 9: 1.0}),
+        pd.Series(values, index=["p7", "p4", "p9"]),
+        pd.DataFrame({"cost": values}, index=[4, 7, 9]),
+        pd.Series(values, index=[2, 1, 0]),
+    ):
+        with pytest.raises(ValueError, match=r"the indices for labels.*\.loc\[indices\]"):
+            make_model(release, indices, series)

@@ -503,6 +503,7 @@ HARD_OUTCOMES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Negative variance")  # GPyTorch's of 1e-600 is 0
 @pytest.mark.parametrize("fit", [fit_model, by_botorch])
 @pytest.mark.parametrize("ard", [False, True])
 @pytest.mark.parametrize(("indices", "values"), HARD_OUTCOMES.values(), ids=HARD_OUTCOMES)

@@ -152,7 +152,9 @@ def test_botorchs_own_acquisitions_choose_among_rows():
     release, _ = label_release()
     model, rows = modelled(release)
     fit_model(model)
-    X, _ = optimize_acqf_discrete(LogExpectedImprovement(model, best_f=1.0), q=1, choices=release.candidates)
+    X, _ = optimize_acqf_discrete(
+        LogExpectedImprovement(model, best_f=1.0), q=1, choices=release.candidates
+    )
     assert any(torch.equal(X[0], row) for row in release.candidates)
 
 
@@ -208,5 +210,7 @@ def test_hyperparameters_are_found_again():
     model, _ = modelled(release, t=60)
     fit_model(model)
     density = LogDensity(model)
-    best = minimize(lambda u: -density(u)[0], density._now, method="Nelder-Mead", options={"maxiter": 4000})
+    best = minimize(
+        lambda u: -density(u)[0], density._now, method="Nelder-Mead", options={"maxiter": 4000}
+    )
     assert density(density._now)[0] >= -best.fun - 1e-3

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
+from botorch.generation import MaxPosteriorSampling
 from botorch.models import SingleTaskGP
 from gpytorch.kernels import RBFKernel, RQKernel
 from helpers.dense_gp import small_pieces
@@ -17,12 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from botorch_private import DiscretePosterior, DiscreteUCB
+from botorch_private import (
+    DenoisedRelease,
+    DiscretePosterior,
+    DiscreteUCB,
+    Modeler,
+    NoisyProjection,
+    Release,
+    ReleasedInputKernel,
+)
+from botorch_private._base import memory as _base_memory
 from botorch_private.modeler.models import candidate_block, memory, sweep
-from botorch_private.modeler.models.memory import free_memory, in_words
 
 properties = settings(derandomize=True, max_examples=40, deadline=None, report_multiple_bugs=False)
-CPU = torch.device("cpu")
 N = 50
 
 
@@ -62,7 +69,7 @@ def full_without_checks(indices):
 def blocks(monkeypatch):
     """Cut the 50 candidates into five blocks, each into chunks, and count memory from the first byte."""
     small_pieces(monkeypatch, block=10, chunk=3)
-    monkeypatch.setattr(sweep, "_MUCH", 0)
+    monkeypatch.setattr(sweep, "MUCH", 0)
 
 
 ROW = 8 * N  # bytes of V for one observation
@@ -222,7 +229,7 @@ def test_a_refused_rebuild_gives_no_numbers_of_the_old_hyperparameters(blocks, m
 
 def test_v_that_grows_row_by_row_is_refused_before_the_memory_is_used_up(monkeypatch):
     """Each slab is paid for when it is allocated, since nobody asks again while it fills."""
-    monkeypatch.setattr(sweep, "_MUCH", 0)
+    monkeypatch.setattr(sweep, "MUCH", 0)
     posterior = DiscretePosterior(gp([0]), ROWS)
     budget = 5 * ROW
     monkeypatch.setattr(sweep, "free_memory", lambda device: budget - posterior.memory)
@@ -296,74 +303,60 @@ def test_v_of_200000_candidates_and_64_observations_takes_little_more_than_its_n
     assert pending < 8 * 10 * 8 * n
 
 
-# --- how much is free ---
+# --- matrices of n x n ---
 
 
 @pytest.fixture
-def cgroup(tmp_path, monkeypatch):
-    """Return a function that pretends to be in a container of that limit and use."""
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-
-    def write(limit, used):
-        (tmp_path / "memory.max").write_text(limit)
-        (tmp_path / "memory.current").write_text(used)
-
-    return write
+def little(monkeypatch):
+    """Pretend that a million bytes are free, and ask for every matrix."""
+    monkeypatch.setattr(memory, "MUCH", 0)
+    monkeypatch.setattr(_base_memory, "free_memory", lambda device: 10**6)
 
 
-@pytest.fixture
-def host(monkeypatch):
-    """Pretend that the host has a million bytes free."""
-    free = type("Memory", (), {"available": 10**6})
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+def released_model(n, requires_grad=False):
+    """Return a model of three rows of a release of ``n``."""
+    rows = uniform(n, 2)
+    release = Release(rows, NoisyProjection(3.0).guarantee(n, 2), 0.1, 2, isotropic=False)
+    kernel = ReleasedInputKernel.of(release)
+    return SingleTaskGP(rows[:3], VALUES[:3, None], covar_module=kernel), rows
 
 
-@pytest.mark.parametrize(
-    ("limit", "used", "free"),
-    [
-        ("max\n", "12345\n", 10**6),
-        ("500000\n", "200000\n", 300_000),
-        ("9000000\n", "200000\n", 10**6),
-        ("500000\n", "600000\n", 0),
-        ("500000\n", "", 10**6),
-    ],
-)
-def test_free_memory_is_that_of_the_container_where_it_has_a_limit(limit, used, free, cgroup, host):
-    cgroup(limit, used)
-    assert free_memory(CPU) == free
+TOO_LARGE = "covariance matrix of 200 x 200 needs 1.5.* MiB of memory, .* ask for fewer points at a time"
 
 
-def test_without_control_groups_the_free_memory_is_that_of_the_host(tmp_path, monkeypatch, host):
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path / "missing")
-    assert free_memory(CPU) == 10**6
+@pytest.mark.parametrize("kind", [RBFKernel, RQKernel])
+def test_a_joint_posterior_that_does_not_fit_is_refused_with_the_way_out(kind, little):
+    posterior = DiscretePosterior(gp(kernel=kind), ROWS)
+    assert posterior.posterior(uniform(100, 2)).mean.shape == (100, 1)
+    with pytest.raises(MemoryError, match=TOO_LARGE):
+        posterior.posterior(uniform(200, 2))
+    with pytest.raises(MemoryError, match="50 x 50"):
+        posterior.posterior(uniform(11 * 50, 2).reshape(11, 50, 2))
+    with pytest.raises(MemoryError, match=TOO_LARGE):
+        posterior.hallucinate_points(uniform(200, 2))
 
 
-def test_free_memory_of_this_machine_is_a_number_of_bytes():
-    assert 0 <= free_memory(CPU) <= psutil.virtual_memory().total
+def test_a_thompson_sample_of_a_plain_model_of_a_release_is_refused_before_it_is_computed(little):
+    model, rows = released_model(200)
+    with torch.no_grad():
+        assert MaxPosteriorSampling(model)(rows[:80]).shape == (1, 2)
+        with pytest.raises(MemoryError, match="ask for fewer points at a time"):
+            MaxPosteriorSampling(model)(rows)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_free_memory_of_a_device_shrinks_by_what_is_allocated_and_grows_back():
-    device = torch.device("cuda")
-    before = free_memory(device)
-    table = torch.empty(2**26, dtype=torch.float64, device=device)
-    assert before - free_memory(device) >= 2**28
-    del table
-    assert abs(free_memory(device) - before) < 2**26
+def test_mean_and_variance_of_many_candidates_need_no_such_matrix(little):
+    model, rows = released_model(200)
+    posterior = DiscretePosterior(model, rows, max_memory=1)
+    assert len(posterior.mean) == 200
+    assert len(DiscreteUCB(posterior, None, t=1).select(3)) == 3
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (0, "0 bytes"),
-        (1023, "1023 bytes"),
-        (1024, "1 KiB"),
-        (1536, "1.5 KiB"),
-        (100 * 2**20, "100 MiB"),
-        (1.5 * 2**30, "1.5 GiB"),
-        (2**31 + 2**29, "2.5 GiB"),
-        (3000 * 2**30, "3000 GiB"),
-    ],
-)
-def test_numbers_of_bytes_are_said_in_words(number, words):
-    assert in_words(number) == words
+def test_axes_of_a_wide_release_that_do_not_fit_are_refused(monkeypatch):
+    monkeypatch.setattr(_base_memory, "free_memory", lambda device: 10**6)
+    narrow = Release(uniform(10, 20), NoisyProjection(3.0).guarantee(10, 20), 0.1, 20, isotropic=False)
+    wide = Release(uniform(10, 200), NoisyProjection(3.0).guarantee(10, 200), 0.1, 200, isotropic=False)
+    assert len(DenoisedRelease.of(narrow).candidates) == 10
+    with pytest.raises(MemoryError, match="principal axes of rows of 200 numbers .*denoise=False"):
+        DenoisedRelease.of(wide)
+    with pytest.raises(MemoryError, match="denoise=False"):
+        Modeler(wide, denoise=True)

@@ -260,7 +260,7 @@ def test_a_token_comes_from_a_file_or_the_environment(serve, tmp_path, monkeypat
     empty.write_text("\n")
     with pytest.raises(SystemExit):
         cli.main(["optimize", server.url, "--rounds", "2", *state, "--token-file", str(empty)])
-    assert "--token-file must hold the curator's token" in capsys.readouterr().err
+    assert f"--token-file: {empty} is empty" in capsys.readouterr().err
 
 
 def test_help_suffices(capsys):

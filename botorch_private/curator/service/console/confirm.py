@@ -9,8 +9,10 @@ from fastapi import Request
 from starlette.responses import Response
 
 from botorch_private.curator.service.console.pages import page
-from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.sessions import Session
+from botorch_private.curator.service.console.typed import typed_by
 from botorch_private.curator.service.console.values import read_value
+from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.staff_api import refuse_implausible
 from botorch_private.curator.service.store import Store
@@ -70,6 +72,8 @@ def confirm_page(
         implausible=not is_confirmed(store, value, {}),
         missed=missed,
         failure=failure,
+        whose=typed_by(store, session, "correction" if corrects else "value", query.id),
+        discard=f"{place}/discard",
         action=f"{place}/{'correction' if corrects else 'measurement'}",
         back=place,
     )

@@ -12,8 +12,10 @@ from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, 
 from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
-from botorch_private.curator.service.console.sessions import Draft, Session
+from botorch_private.curator.service.console.sessions import Session
+from botorch_private.curator.service.console.typed import drop, keep, typed
 from botorch_private.curator.service.console.values import read_reason, read_value
+from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
@@ -25,7 +27,7 @@ router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, includ
 async def question(number: Number, request: Request, session: SessionOf) -> Response:
     """One question, with what was typed for it before."""
     store: Store = request.app.state.store
-    query, draft = store.query(number), session.draft("value", number)
+    query, draft = store.query(number), typed(store, session, "value", number)
     if query.state not in OPEN:
         return _settled_page(request, session, query, draft)
     return page(
@@ -42,18 +44,19 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
 @router.post("/{number}/check")
 async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Keep a typed value, and have it confirmed if it is one."""
-    request.app.state.store.query(number)  # refuses what is not a question
+    store: Store = request.app.state.store
+    store.query(number)  # refuses what is not a question
     text = form.get("value", "")
-    session.keep("value", number, Draft(text))
-    ending = "" if problem_of(read_value, text) else "/confirm"
-    return go_to(f"/console/questions/{number}{ending}")
+    waits = not problem_of(read_value, text)
+    await keep(store, session, "value", number, Draft(text), waits=waits)
+    return go_to(f"/console/questions/{number}{'/confirm' if waits else ''}")
 
 
 @router.get("/{number}/confirm")
 async def confirm(number: Number, request: Request, session: SessionOf) -> Response:
     """Show a typed value large, beside whose it is."""
-    query = request.app.state.store.query(number)
-    draft = session.draft("value", number)
+    store: Store = request.app.state.store
+    query, draft = store.query(number), typed(store, session, "value", number)
     if query.state not in OPEN:
         return _settled_page(request, session, query, draft)
     if draft is None or problem_of(read_value, draft.value):
@@ -67,8 +70,9 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
     store: Store = request.app.state.store
     store.query(number)
     draft = Draft(form.get("value", ""))
-    session.keep("value", number, draft)
-    if problem_of(read_value, draft.value):
+    waits = not problem_of(read_value, draft.value)
+    await keep(store, session, "value", number, draft, waits=waits)
+    if not waits:
         return go_to(f"/console/questions/{number}")
     value = read_value(draft.value)
     if not is_confirmed(store, value, form):
@@ -81,8 +85,17 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
         if error.code not in ("measured", "withdrawn"):
             raise
         return _settled_page(request, session, store.query(number), draft)
-    session.drop("value", number)
+    await drop(store, session, "value", number, stored=True)
     return go_to(f"/console?done={number}")
+
+
+@router.post("/{number}/discard")
+async def discard(number: Number, request: Request, session: SessionOf, _: FormOf) -> Response:
+    """Throw away what was typed and not stored."""
+    store: Store = request.app.state.store
+    store.query(number)
+    await drop(store, session, "value", number, stored=False)
+    return go_to("/console")
 
 
 @router.get("/{number}/refusal")
@@ -135,15 +148,15 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
 
 def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
     """Say what is stored already, by a second click or somebody else, and what became of a value."""
-    typed = None if draft is None or problem_of(read_value, draft.value) else read_value(draft.value)
-    conflict = typed is not None and typed != query.outcome
+    value = None if draft is None or problem_of(read_value, draft.value) else read_value(draft.value)
+    conflict = value is not None and value != query.outcome
     return page(
         request,
         "settled.html",
         session,
         status=409 if conflict else 200,
         query=query,
-        typed=typed if conflict else None,
+        typed=value if conflict else None,
         last=history(request.app.state.store, query)[-1],
     )
 

@@ -13,10 +13,16 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from botorch_private.curator.service.console.pages import ConsoleError, go_to, message_page, sentence
+from botorch_private.curator.service.console.pages import (
+    LOST,
+    ConsoleError,
+    go_to,
+    message_page,
+    sentence,
+)
 from botorch_private.curator.service.console.sessions import Session, Sessions
 from botorch_private.curator.service.errors import STATUS, public_message
-from botorch_private.curator.service.question import ServiceError, StorageError
+from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
 COOKIE = "console_session"
 _MOST_FIELDS = 10
@@ -135,5 +141,7 @@ class ConsoleRoute(APIRoute):
 
 def storage_words(error: StorageError) -> str:
     """What staff can do when the disk refuses."""
+    if isinstance(error, LostError):
+        return f"{sentence(public_message(error))} {LOST}"
     remedy = "Have somebody make room on it or repair it, then send the form again."
     return f"{sentence(public_message(error))} {remedy}"

@@ -16,6 +16,7 @@ _WORDS = {
     "measured": "value stored",
     "corrected": "value corrected",
     "withdrawn": "will not be measured",
+    "discarded": "a typed value was thrown away",
 }
 
 

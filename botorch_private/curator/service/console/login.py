@@ -20,7 +20,10 @@ from botorch_private.curator.service.errors import STATUS
 from botorch_private.curator.service.question import ServiceError
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
-_ENDED = "You are not logged in any more. What was not stored before is not stored."
+_ENDED = (
+    "You are not logged in any more. What was not stored before is not stored; a value that waited for "
+    "you to confirm it is still in the queue."
+)
 _PROBLEMS = {
     "no_token": (
         "This is not a token that is valid now. Copy all of it, from bop_ on; or ask whoever keeps the "

@@ -12,8 +12,9 @@ from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, 
 from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.queue import pages_of
-from botorch_private.curator.service.console.sessions import Draft
+from botorch_private.curator.service.console.typed import drop, keep, typed
 from botorch_private.curator.service.console.values import read_reason, read_value
+from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
@@ -54,7 +55,7 @@ async def measured(request: Request, session: SessionOf) -> Response:
 async def value(number: Number, request: Request, session: SessionOf, done: str = "") -> Response:
     """One value with its history, and the form that corrects it."""
     store: Store = request.app.state.store
-    query, draft = _measured(request, number), session.draft("correction", number)
+    query, draft = _measured(request, number), typed(store, session, "correction", number)
     return page(
         request,
         "value.html",
@@ -71,18 +72,19 @@ async def value(number: Number, request: Request, session: SessionOf, done: str 
 @router.post("/{number}/check")
 async def check(number: Number, request: Request, session: SessionOf, form: FormOf) -> Response:
     """Keep a typed correction, and have it confirmed if it is one."""
+    store: Store = request.app.state.store
     query = _measured(request, number)
     draft = Draft(form.get("value", ""), form.get("reason", ""))
-    session.keep("correction", number, draft)
-    ending = "" if any(_problems(query, draft)) else "/confirm"
-    return go_to(f"/console/measured/{number}{ending}")
+    waits = not any(_problems(query, draft))
+    await keep(store, session, "correction", number, draft, waits=waits)
+    return go_to(f"/console/measured/{number}{'/confirm' if waits else ''}")
 
 
 @router.get("/{number}/confirm")
 async def confirm(number: Number, request: Request, session: SessionOf) -> Response:
     """Show a correction large, beside what it replaces."""
-    query = _measured(request, number)
-    draft = session.draft("correction", number)
+    store: Store = request.app.state.store
+    query, draft = _measured(request, number), typed(store, session, "correction", number)
     if draft is None or any(_problems(query, draft)):
         return go_to(f"/console/measured/{number}")
     return confirm_page(request, session, query, draft, corrects=True)
@@ -118,8 +120,17 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
             session.keep("correction", number, draft)
             raise _REVISED from None
         raise
-    session.drop("correction", number)
+    await drop(store, session, "correction", number, stored=True)
     return go_to(f"/console/measured/{number}?done=1")
+
+
+@router.post("/{number}/discard")
+async def discard(number: Number, request: Request, session: SessionOf, _: FormOf) -> Response:
+    """Throw away a correction that was typed and not stored."""
+    store: Store = request.app.state.store
+    store.query(number)
+    await drop(store, session, "correction", number, stored=False)
+    return go_to("/console")
 
 
 def _measured(request: Request, number: int) -> Question:

@@ -117,12 +117,20 @@ _TITLES = {
 }
 
 
+LOST = (
+    "Tell whoever keeps it. If you have just typed a value, it is not stored: go back in your browser "
+    "and write it down."
+)
+
+
 def refusal_page(
-    request: Request, status: int, message: str, headers: Mapping[str, str] | None
+    request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None
 ) -> Response:
     """A page for what failed before or beside the console; it reads nothing of the folder."""
-    title = _TITLES.get(status, "This cannot be done")
-    return message_page(request, None, ConsoleError(status, title, sentence(message)), headers)
+    title, words = _TITLES.get(status, "This cannot be done"), sentence(message)
+    if code == "lost":
+        title, words = "The server has lost its files", f"{words} {LOST}"
+    return message_page(request, None, ConsoleError(status, title, words), headers)
 
 
 def sentence(text: str) -> str:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.shown import with_unit
+from botorch_private.curator.service.console.typed import typed, waiting
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
@@ -34,7 +35,7 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
         {
             "query": each,
             "identifier": store.identifier(each.row),
-            "draft": session.draft("value", each.id),
+            "draft": typed(store, session, "value", each.id),
             "enters": may_enter(store, each),
         }
         for each in shown["items"]
@@ -49,6 +50,7 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
         done="" if settled is None else _done(store, settled),
         items=items,
         first=first,
+        typed=waiting(store, session),
         pages=shown,
     )
 

@@ -7,8 +7,8 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.tokens import Token
 
@@ -17,13 +17,6 @@ LONGEST_SECONDS = 24 * 3600.0
 _BYTES = 32  # 256 bits
 _MOST_SESSIONS = 1000
 _MOST_DRAFTS = 20
-
-
-class Draft(NamedTuple):
-    """What somebody typed and has not confirmed."""
-
-    value: str = ""
-    reason: str = ""
 
 
 @dataclass
@@ -89,7 +82,7 @@ class Sessions:
             return None
         now = self._now()
         is_over = now - session.seen > IDLE_SECONDS or now - session.began > LONGEST_SECONDS
-        if is_over or not self._is_valid(session.token):
+        if is_over or not self._store.tokens.is_valid(session.token):
             self.end(text)
             return None
         session.seen = now
@@ -99,13 +92,6 @@ class Sessions:
         """End a session, if there is one."""
         if text:
             self._sessions.pop(_hash(text), None)
-
-    def _is_valid(self, number: int) -> bool:
-        now = self._store.clock()
-        return any(
-            token.id == number and token.revoked is None and (token.expires or "~") > now
-            for token in self._store.tokens.all()
-        )
 
 
 def _hash(text: str) -> bytes:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private.curator import record_index
-from botorch_private.curator.record_index import RecordIndex
+from botorch_private._base import record_index
+from botorch_private._base.record_index import RecordIndex
 
 # Few values, so that equal rows and rows that differ in one bit are common.
 VALUES = [0.0, -0.0, 1.0, -1.0, np.nextafter(1.0, 2.0), 5e-324, -5e-324, 1e308, 0.1]

@@ -1,4 +1,4 @@
-"""RecordIndex: which record is this row? By exact value, in O(d log n) a row."""
+"""RecordIndex: which row of a table is this? By exact value, in O(d log n) a row."""
 
 from __future__ import annotations
 

@@ -1,0 +1,168 @@
+"""guarantee_audit: whether epsilon at a distance is what the stated noise costs there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import root_scalar
+from scipy.stats import beta, norm
+
+from botorch_private._base import validate
+from botorch_private.audit.findings import Check, Findings
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+
+_DISTANCES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+_TOLERANCE = 1e-9  # relative
+_LARGEST = 1e6  # epsilon that is looked for
+_NODES, _LOG_TAIL = 8001, 80.0
+
+
+def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | None = None) -> Findings:
+    """Hold `guarantee.at` against the stated law of noise, at several distances.
+
+    What the noise costs at least is computed here once more, with SciPy alone and in another way
+    than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``;
+    Gaussian noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a
+    random subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``.
+    A claim below it is false, such as one that grows in proportion to the distance where the noise is
+    Gaussian, one for half the distance, or one that forgets how much a subspace stretches.
+
+    It takes the stated law for granted: `noise_audit` tests whether the noise has it.
+
+    Args:
+        guarantee: Of a release, of answers, or of several together.
+        distances: In units, > 0. None: 0.1 to 10, and the diameter of the ball where that is known.
+
+    Returns:
+        For each distance the claimed epsilon and the least one that is true.
+
+    Raises:
+        ValueError: If a distance is out of range.
+        TypeError: If it is no guarantee.
+
+    Example:
+        >>> audit.guarantee_audit(mechanism.guarantee(n=2004, d=2)).problems
+        ()
+    """
+    if not isinstance(guarantee, PrivacyGuarantee):
+        raise TypeError(f"guarantee must be a PrivacyGuarantee, got {type(guarantee).__name__}")
+    if distances is None:
+        radius = guarantee.radius
+        distances = (*_DISTANCES, *([2 * radius] if radius else []))
+    for i, distance in enumerate(distances):
+        validate.positive(**{f"distances[{i}]": distance})
+    parts = guarantee.parts or (guarantee,)
+    noisy = [part for part in parts if part.law is not None]
+    unseen = []
+    if len(noisy) < len(parts):
+        unseen.append("what a part without noise for each record costs")
+    checks: list[Check] = []
+    if noisy:
+        checks += _distance_checks(guarantee, noisy, distances)
+    kinds = {(part.law.kind, _subspace(part)) for part in noisy if part.law is not None}
+    if len(kinds) > 1 or (len(noisy) > 1 and any(_subspace(part) for part in noisy)):
+        unseen.append("what noises of different kinds cost together: each kind was looked at by itself")
+    if not math.isinf(guarantee.epsilon):
+        claimed = guarantee.at(1.0)
+        checks.append(
+            Check.exact(
+                "the stated epsilon is that at one unit",
+                claimed <= guarantee.epsilon * (1 + _TOLERANCE),
+                f"{guarantee.epsilon:.6g} is stated",
+                f"{claimed:.6g}",
+            )
+        )
+    sees = (
+        f"an epsilon below the least that is true at {', '.join(f'{d:g}' for d in distances)} units",
+    )
+    return Findings(tuple(checks), sees, tuple(unseen))
+
+
+def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: float) -> float:
+    """A lower bound of what noise on one record costs, exact for one kind of noise.
+
+    Args:
+        parts: With a law of noise each.
+        distance: Of the record's features, in units; its outcome changes from end to end.
+        delta: Of all parts together.
+    """
+    pure, squared, least = 0.0, 0.0, [0.0]
+    for part in parts:
+        law = part.law
+        assert law is not None
+        shift = (distance if part.outcome_range is None else 1.0) / law.scale
+        if law.kind == "laplace":
+            pure += shift * _stretch(part)
+        elif _subspace(part):
+            stretches = _stretches(part.projection_dim or 1, part.features or 1)
+            least.append(_least_gaussian(*stretches, shift, delta))
+        else:
+            squared += shift**2
+    if squared:
+        least.append(_least_gaussian(np.ones(1), np.ones(1), math.sqrt(squared), delta))
+    return max(pure, *least)
+
+
+def _distance_checks(
+    guarantee: PrivacyGuarantee, parts: Sequence[PrivacyGuarantee], distances: Sequence[float]
+) -> Iterator[Check]:
+    for distance in distances:
+        claimed = guarantee.at(distance)
+        least = least_epsilon(parts, distance, guarantee.delta)
+        yield Check.exact(
+            f"epsilon at {distance:g} units covers what the noise costs there",
+            claimed >= least * (1 - _TOLERANCE),
+            f"{claimed:.6g} is claimed",
+            f"at least {least:.6g}",
+        )
+
+
+def _subspace(part: PrivacyGuarantee) -> bool:
+    """Whether records went through a random subspace: by the numbers of columns, not by the law."""
+    r, d = part.projection_dim, part.features
+    return r is not None and d is not None and r < d
+
+
+def _stretch(part: PrivacyGuarantee) -> float:
+    if not _subspace(part):
+        return 1.0
+    return math.sqrt((part.features or 1) / (part.projection_dim or 1))
+
+
+def _delta(epsilon: float, mu: np.ndarray) -> np.ndarray:
+    upper, lower = norm.logcdf(mu / 2 - epsilon / mu), epsilon + norm.logcdf(-mu / 2 - epsilon / mu)
+    return -np.exp(upper) * np.expm1(np.minimum(lower - upper, 0.0))
+
+
+def _least_gaussian(stretches: np.ndarray, weights: np.ndarray, mu: float, delta: float) -> float:
+    """Smallest epsilon at which the average delta over ``mu`` times the stretches is at most `delta`."""
+
+    def excess(epsilon: float) -> float:
+        return float(weights @ _delta(epsilon, mu * stretches)) - delta
+
+    if delta <= 0 or excess(0.0) <= 0:
+        return 0.0
+    high = 1.0
+    while excess(high) > 0:
+        high *= 2
+        if high > _LARGEST:
+            return math.inf
+    return float(root_scalar(excess, bracket=(0.0, high), method="brentq", xtol=1e-13).root)
+
+
+@lru_cache(maxsize=64)
+def _stretches(r: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """How much a random subspace stretches a step, with probabilities.
+
+    Quantiles of the Beta law, evenly in the logarithm of the upper tail, which a small delta comes from.
+    """
+    log_tails = np.linspace(-_LOG_TAIL, 0.0, _NODES)
+    tails = np.exp(log_tails)
+    shares = beta(r / 2, (d - r) / 2).isf(tails)
+    kept = shares > 0
+    weights = tails * (_LOG_TAIL / (_NODES - 1))
+    weights[[0, -1]] /= 2  # the trapezoidal rule
+    return np.sqrt(d / r * shares[kept]), weights[kept]

@@ -1,0 +1,54 @@
+"""What the person with the most records pays: it depends on the table, and stays with the curator."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+from botorch_private.curator.features.csv_shape import FIRST_ROW
+from botorch_private.curator.features.identifiers import look
+from botorch_private.curator.features.tables import read_texts
+from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.rounding import round_up
+
+_OWN_EYES = "This depends on the table: it is for you alone, and nothing that is released says it."
+
+
+def most_records(table: Path, column: str) -> int:
+    """Largest number of records that one person has.
+
+    Labels that look the same, or differ by capitals only, are one person's: rather too many records are
+    counted than too few.
+
+    Args:
+        table: File of the table.
+        column: Column with what tells people apart.
+
+    Raises:
+        ValueError: If a label is missing or shows nothing, by its row.
+    """
+    people = [look(label).casefold() for label in read_texts(table, column)]
+    if "" in people:
+        raise ValueError(
+            f"person must be a column that names a person in every row, but row "
+            f"{people.index('') + FIRST_ROW} shows nothing: give each record a person there"
+        )
+    return max(Counter(people).values())
+
+
+def price_of_a_person(guarantee: PrivacyGuarantee, records: int) -> str:
+    """Say what a person with so many records pays, in sentences."""
+    if records == 1:
+        return f"No person has more than one record. {_OWN_EYES}"
+    delta = max(guarantee.delta, records * guarantee.delta_fp)
+    text = (
+        f"The person with the most records has {records}. If all of them move by 1 unit each, epsilon "
+        f"is {round_up(guarantee.at(1.0, records))} for that person, at delta {round_up(delta, 2)}."
+    )
+    if guarantee.radius is not None:
+        far = 2 * guarantee.radius
+        whole = guarantee.at(far, records)
+        cost = "is not bounded" if math.isinf(whole) else f"costs epsilon {round_up(whole)}"
+        text += f" Replacing them all by any others ({far:g} units each) {cost}."
+    return f"{text} {_OWN_EYES}"

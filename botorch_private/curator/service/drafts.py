@@ -1,0 +1,131 @@
+"""Drafts: values that staff typed and have not confirmed, until they are stored or thrown away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import NamedTuple, TypeVar
+
+from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.writer import Writer, step
+
+T = TypeVar("T")
+
+
+class Draft(NamedTuple):
+    """What somebody typed and has not confirmed.
+
+    Attributes:
+        value: As it was typed.
+        reason: Why, of a correction; else empty.
+    """
+
+    value: str = ""
+    reason: str = ""
+
+
+class KeptDraft(NamedTuple):
+    """A draft in the database.
+
+    Attributes:
+        kind: "value" or "correction".
+        query: Number of the question.
+        token: Number of the token of whoever typed it.
+        draft: What was typed.
+        time: When, UTC, ISO 8601.
+    """
+
+    kind: str
+    query: int
+    token: int
+    draft: Draft
+    time: str
+
+
+class Drafts:
+    """The drafts of a curator's database. They are the curator's data, as values are.
+
+    A draft belongs to the token of whoever typed it. Where that token has ended, nobody would ever see
+    it again, so it belongs to all staff then.
+
+    Args:
+        read: Runs a query for reading.
+        writer: Runs changes.
+        clock: Tells the time.
+    """
+
+    def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
+        self._read, self._writer, self._clock = read, writer, clock
+
+    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Have a step run; see `step`."""
+        return self._writer.submit(operation)
+
+    @step
+    def keep(
+        self, connection: sqlite3.Connection, kind: str, query: int, token: int, draft: Draft
+    ) -> None:
+        """Keep what was typed, in the place of what the same person typed before."""
+        connection.execute(
+            "INSERT OR REPLACE INTO draft VALUES (?, ?, ?, ?, ?, ?)",
+            (token, kind, query, draft.value, draft.reason, self._clock()),
+        )
+
+    @step
+    def drop(
+        self, connection: sqlite3.Connection, kind: str, query: int, token: int, *, stored: bool
+    ) -> None:
+        """Forget what this person typed, and what nobody else can see any more.
+
+        Args:
+            connection: Inside a transaction.
+            kind: "value" or "correction".
+            query: Number of the question.
+            token: Whose it is.
+            stored: Whether it became a value; else a person threw it away, and that is noted.
+        """
+        now = self._clock()
+        where = f"kind = ? AND query = ? AND (token = ? OR {_ENDED})"
+        values = (kind, query, token, now)
+        found = connection.execute(f"SELECT value FROM draft WHERE {where}", values).fetchall()
+        connection.execute(f"DELETE FROM draft WHERE {where}", values)
+        if not stored:
+            connection.executemany(
+                "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, 'discarded', ?, ?)",
+                [(now, token, query, each["value"]) for each in found],
+            )
+
+    def all(self, token: int) -> list[KeptDraft]:
+        """What this person typed, and what was typed by those whose token has ended; oldest first."""
+        found = self._read(
+            f"SELECT * FROM draft WHERE token = ? OR {_ENDED} ORDER BY time, query, token",
+            token,
+            self._clock(),
+        )
+        return [_kept(each) for each in found]
+
+    def find(self, kind: str, query: int, token: int) -> KeptDraft | None:
+        """What this person typed for a question; else what somebody typed whose token has ended."""
+        found = self._read(
+            f"SELECT * FROM draft WHERE kind = ? AND query = ? AND (token = ? OR {_ENDED}) "
+            "ORDER BY token = ? DESC, time DESC LIMIT 1",
+            kind,
+            query,
+            token,
+            self._clock(),
+            token,
+        )
+        return _kept(found[0]) if found else None
+
+    def count(self) -> int:
+        """How many there are, of all staff."""
+        return self._read("SELECT count(*) FROM draft")[0][0]
+
+
+_ENDED = "token IN (SELECT id FROM token WHERE revoked IS NOT NULL OR expires <= ?)"
+
+
+def _kept(found: sqlite3.Row) -> KeptDraft:
+    draft = Draft(found["value"], found["reason"])
+    return KeptDraft(found["kind"], found["query"], found["token"], draft, found["time"])

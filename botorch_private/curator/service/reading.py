@@ -1,0 +1,157 @@
+"""Reading: what stands in a curator's database."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+from botorch_private.curator.service.question import Question, count_used, get, question_from, replayed
+from botorch_private.curator.service.schema import FolderFacts, read_facts
+from botorch_private.curator.service.writer import open_plainly
+
+
+class Reading:
+    """Questions and answers as they are stored; nothing here changes any.
+
+    Args:
+        connection: To the database.
+
+    Attributes:
+        facts: What was settled when the folder was made.
+
+    Raises:
+        ValueError: If it is not such a database, or of another version.
+    """
+
+    facts: FolderFacts
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._reader = connection
+        self._reading = threading.Lock()
+        self.facts = read_facts(connection)
+
+    def close(self) -> None:
+        """Read no more."""
+        self._reader.close()
+
+    def query(self, number: int) -> Question:
+        """One question.
+
+        Raises:
+            ServiceError: ``no_query`` if none has this number.
+        """
+        with self._reading:
+            return get(self._reader, number)
+
+    def queries(
+        self, *, states: tuple[str, ...] = (), after: int = 0, limit: int | None = None
+    ) -> list[Question]:
+        """Questions in the order in which they were asked.
+
+        Args:
+            states: Only these; empty: all.
+            after: Only those with a larger number.
+            limit: At most so many; None: all.
+        """
+        marks = ", ".join("?" * len(states))
+        where = f"AND state IN ({marks})" if states else ""
+        found = self._all(
+            f"SELECT * FROM query WHERE id > ? {where} ORDER BY id LIMIT ?",
+            after,
+            *states,
+            -1 if limit is None else limit,
+        )
+        return [question_from(each) for each in found]
+
+    def replayed(self, key: str, row: int, token: int) -> Question | None:
+        """What was answered to the same key before; None: nothing.
+
+        Raises:
+            ServiceError: ``key_reused`` if that was about another row.
+        """
+        with self._reading:
+            return replayed(self._reader, key, row, token)
+
+    def queries_used(self) -> int:
+        """How many measurements are spent or promised."""
+        with self._reading:
+            return count_used(self._reader)
+
+    def queries_left(self) -> int | None:
+        """How many more records may be measured; None: no limit."""
+        limit = self.facts.max_queries
+        return None if limit is None else limit - self.queries_used()
+
+    def identifier(self, row: int) -> str:
+        """What staff call the record of a released row. For the curator's eyes only."""
+        return self._one("SELECT identifier FROM record WHERE row = ?", row)[0]
+
+    def record(self, row: int) -> int:
+        """Place of a released row's record in the table. For the curator's eyes only."""
+        return self._one("SELECT record FROM record WHERE row = ?", row)[0]
+
+    def events(self, query: int | None = None) -> list[sqlite3.Row]:
+        """What happened, in order; to one query, or to all. For the curator's eyes only."""
+        return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
+
+    def latest_time(self) -> str | None:
+        """The latest time at which anything happened, UTC, ISO 8601."""
+        return self._one("SELECT max(time) FROM event")[0]
+
+    def require_sound(self) -> None:
+        """Read all of the database, once.
+
+        Raises:
+            ValueError: If it is damaged.
+        """
+        try:
+            found = self._one("PRAGMA quick_check(1)")[0]
+        except sqlite3.Error as error:
+            raise ValueError(f"it is damaged: {error}") from error
+        if found != "ok":
+            raise ValueError("it is damaged: put the folder back from a backup")
+
+    def _one(self, statement: str, *values: Any) -> sqlite3.Row:
+        with self._reading:
+            return self._reader.execute(statement, values).fetchone()
+
+    def _all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        with self._reading:
+            return self._reader.execute(statement, values).fetchall()
+
+
+def read_only(path: Path) -> Reading:
+    """Open a database to read it, also where nothing can be written.
+
+    Raises:
+        ValueError: If it is not a curator's database, or cannot be read there.
+    """
+    try:
+        return _reading(path, "rw")  # where it may be written, SQLite tidies up behind itself
+    except sqlite3.OperationalError:
+        pass
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise ValueError(
+            "it lies where nothing can be written, and a part of it is in a log beside it that SQLite "
+            "reads only where it may write: copy the whole folder to a place of your own, and name that"
+        )
+    try:
+        return _reading(path, "ro", immutable="1")
+    except sqlite3.OperationalError as error:
+        raise ValueError(f"it cannot be read: {error}") from error
+
+
+def _reading(path: Path, mode: str, **more: str) -> Reading:
+    connection = open_plainly(path, mode, **more)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return Reading(connection)
+    except sqlite3.OperationalError:
+        connection.close()
+        raise
+    except (sqlite3.DatabaseError, ValueError) as error:
+        connection.close()
+        raise ValueError(str(error)) from error

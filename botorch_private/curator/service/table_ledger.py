@@ -1,0 +1,83 @@
+"""The ledger of a table: beside the table, unless another one is named.
+
+Two releases of one table add up only if they are entered in one ledger. So `initialize` keeps it where
+the next release will look: ``stays.csv`` has ``stays.ledger.json``. It holds no record and no
+digest of one: that a table was changed is noticed by its number of records alone.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from botorch_private.curator.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class TableLedger:
+    """Which ledger a release of a table is entered in.
+
+    Attributes:
+        ledger: The ledger; None: no place for one but the curator's folder.
+        caution: What its owner must know of it, as a line; empty where there is nothing to say.
+    """
+
+    ledger: Ledger | None
+    caution: str = ""
+
+
+def ledger_path(table: Path) -> Path:
+    """Where the ledger of a table is kept: beside the file, also where a link leads to it."""
+    return table.resolve().with_suffix(".ledger.json")
+
+
+def ledger_of(table: Path, n: int, named: Path | None) -> TableLedger:
+    """Find the ledger of a table, before anything is spent.
+
+    Args:
+        table: File of the table.
+        n: Its number of records.
+        named: Another file to keep the ledger in; None: the one beside the table.
+
+    Raises:
+        PermissionError: If the ledger beside the table cannot be written.
+        ValueError: If the file is no ledger, or that of a table with another number of records.
+    """
+    beside = ledger_path(table)
+    if named is not None and named.resolve() != beside:
+        return TableLedger(_fitting(named, table, n), _passed_over(beside, named))
+    if os.access(beside.parent, os.W_OK) and (not beside.exists() or os.access(beside, os.W_OK)):
+        return TableLedger(_fitting(beside, table, n))
+    if beside.exists():
+        raise PermissionError(
+            f"the ledger {beside} must be writable, since this release is entered there: make it and "
+            f"its folder writable, or copy it, name the copy by --ledger, and use that one from now on"
+        )
+    return TableLedger(
+        None,
+        f"CAUTION: {beside.parent} cannot be written, so that no ledger can be kept beside the table. "
+        f"Another release of it will not know of this one: name a ledger by --ledger FILE.",
+    )
+
+
+def _fitting(path: Path, table: Path, n: int) -> Ledger:
+    ledger = Ledger(path=path)
+    if ledger.records not in (0, n):
+        raise ValueError(
+            f"the ledger {path} is of a table of {ledger.records} records, but {table} has {n}: what "
+            f"was spent on which record cannot be told. Is it another table? Then name another ledger "
+            f"by --ledger FILE. Did records join or leave? Then restore the table that was released; in "
+            f"Python, records join by Curator.add"
+        )
+    return ledger
+
+
+def _passed_over(beside: Path, named: Path) -> str:
+    """Say that the ledger beside the table knows of releases that will not be added up."""
+    if not beside.exists():
+        return ""
+    return (
+        f"CAUTION: there is a ledger beside the table, {beside}, which is not the one that you named, "
+        f"{named}. What was entered there is not added up here."
+    )
