@@ -13,6 +13,7 @@ from scipy.stats import beta, norm
 from botorch_private._base import validate
 from botorch_private.audit.findings import Check, Findings
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.noise_law import NoiseLaw
 
 _DISTANCES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLERANCE = 1e-9  # relative
@@ -92,7 +93,7 @@ def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
     pure, squared, least = 0.0, 0.0, [0.0]
     for part in parts:
         law = part.law
-        assert law is not None
+        assert isinstance(law, NoiseLaw)
         shift = (distance if part.outcome_range is None else 1.0) / law.scale
         if law.kind == "laplace":
             pure += shift * _stretch(part)

@@ -18,6 +18,7 @@ from botorch_private.audit.independent_rows import pair_checks, row_checks
 from botorch_private.audit.repeats import repeats_audit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import NoisyProjection, OutcomeMechanism
+from botorch_private.privacy.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
     from botorch_private.curator.curator import Curator
@@ -76,7 +77,7 @@ def answers_audit(
     rng = np.random.default_rng(seed)
     guarantee = mechanism.guarantee()
     law = guarantee.law
-    assert law is not None
+    assert isinstance(law, NoiseLaw)
     low, high = mechanism.bound
     outside, ends = _outcomes(low, high)
 

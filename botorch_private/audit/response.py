@@ -25,18 +25,19 @@ def response_audit(
 ) -> Findings:
     """Test whether a randomized response tells the truth, and lies, with the stated probabilities.
 
-    Made-up tables are told by the operating system's entropy, and what comes out is compared with the law
-    of the guarantee by exact binomial tests (Clopper & Pearson 1934 give the same limits):
+    Made-up tables are told by the operating system's entropy, and what comes out is compared with the
+    law of the guarantee by exact binomial tests (Clopper & Pearson 1934 give the same limits):
 
     - the true cell is told with probability ``p``, over all cells and for each of the first 20;
     - a lie is each other cell equally often;
-    - a label does not depend on the records beside it: a table of one other cell gives labels of the same
-      law, and neighbours' truths and lies do not go together;
+    - a label does not depend on the records beside it: a table of one other cell gives labels of the
+      same law, and neighbours' truths and lies do not go together;
     - no two releases, and no two forked blocks, tell the same;
     - what is stated as epsilon is ``log(p / q)`` of the law.
 
-    **What it sees.** With 500,000 records a truth that is 1 % too likely, or a lie that is told one and a
-    half times too rarely, is seen with p < 1e-8 where ``p`` is below 0.9; nearer to 1 the lies show it.
+    **What it sees.** With 500,000 records a truth that is 1 % too likely, or a lie that is told one
+    and a half times too rarely, is seen with p < 1e-8 where ``p`` is below 0.9; nearer to 1 the lies
+    show it.
 
     Args:
         mechanism: A `CellResponse`, or what has its `draw` and a `ResponseLaw` in its guarantee.
@@ -134,7 +135,8 @@ def _independence(
                 honest[:-shift],
             )
             yield _apart(
-                f"whether a record is told truly does not depend on the cell of the one {shift} before it",
+                f"whether a record is told truly does not depend on the cell of the one {shift} "
+                f"before it",
                 honest[shift:],
                 true[:-shift] % min(law.cells, _WIDEST) == 0,
             )
@@ -153,4 +155,5 @@ def _apart(name: str, one: np.ndarray, other: np.ndarray) -> Check:
     )
     if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
         return Check(name, 1.0)
-    return Check(name, float(chi2_contingency(table, correction=False).pvalue))
+    test: Any = chi2_contingency(table, correction=False)
+    return Check(name, float(test.pvalue))

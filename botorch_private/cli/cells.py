@@ -15,7 +15,8 @@ def add_cells(commands: Any) -> None:
         commands,
         "cells",
         "declare cells, for a release that protects whole records",
-        "A release of cells tells of each record only which cell it is in, and often it lies: so it protects "
+        "A release of cells tells of each record only which cell it is in, and often it lies: so it "
+        "protects "
         "a whole record, whatever changes in it. 'suggest' proposes how many cells and where they end, "
         "'from-history' learns cells from records of other people, 'check' says what a file amounts to. "
         "Then: curator init --whole-record.",
@@ -26,7 +27,8 @@ def add_cells(commands: Any) -> None:
         _suggest,
         "how many cells, and where they end, by epsilon and declared ranges alone",
         "Propose a number of cells for an epsilon of a whole record and, with --ranges, edges for each "
-        "declared number. No table is looked at: edges that come from the table would void the guarantee.",
+        "declared number. No table is looked at: edges that come from the table would void the "
+        "guarantee.",
     )
     suggest.add_argument("epsilon", type=float, help="epsilon for any change of a whole record, > 0")
     suggest.add_argument("--ranges", type=Path, metavar="TOML", help="declared ranges (ranges.toml)")
@@ -35,8 +37,10 @@ def add_cells(commands: Any) -> None:
         "from-history",
         _learn,
         "learn cells from records of other people whose outcomes are known",
-        "Learn a score from a history, such as last year's records, and cut it into cells. None of these "
-        "people may be in the table that is released later. The score is private for each of them: epsilon "
+        "Learn a score from a history, such as last year's records, and cut it into cells. None of "
+        "these "
+        "people may be in the table that is released later. The score is private for each of them: "
+        "epsilon "
         "and delta are for any change of a whole person, outcome included.",
     )
     option = learn.add_argument
@@ -75,8 +79,8 @@ def add_cells(commands: Any) -> None:
 
 
 def _suggest(options: argparse.Namespace) -> int:
+    from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
     from botorch_private.curator.features.ranges import load_encoding
-    from botorch_private.curator.features.suggest_cells import suggest_cells, suggested_count
 
     with refusals(options):
         count = suggested_count(options.epsilon)
@@ -94,8 +98,8 @@ def _suggest(options: argparse.Namespace) -> int:
 
 def _learn(options: argparse.Namespace) -> int:
     from botorch_private._base.whole_file import require_folder
-    from botorch_private.curator.features.cells import Cells
-    from botorch_private.curator.features.cells_file import save_cells
+    from botorch_private.curator.cells.cells import Cells
+    from botorch_private.curator.cells.cells_file import save_cells
     from botorch_private.curator.features.ranges import load_encoding
     from botorch_private.curator.features.tables import read_encoded, read_table
 
@@ -123,13 +127,14 @@ def _learn(options: argparse.Namespace) -> int:
     print(f"Wrote {options.output}: {cells.count} cells.")
     print(f"{cells.score.promise.sentence.capitalize()}.")
     print(
-        f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record --epsilon 3"
+        f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record "
+        f"--epsilon 3"
     )
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
-    from botorch_private.curator.features.cells_file import load_cells
+    from botorch_private.curator.cells.cells_file import load_cells
     from botorch_private.privacy.response_law import ResponseLaw
 
     with refusals(options):

@@ -14,13 +14,20 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private.curator.answers import Answers
 from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_joining
-from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import BudgetError, Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
-from botorch_private.curator.publish import Published, check_ledger, check_parts, publish, publish_more
+from botorch_private.curator.publish import (
+    Domain,
+    Published,
+    check_ledger,
+    check_parts,
+    publish,
+    publish_more,
+    ranges_of,
+)
 from botorch_private.curator.repeats import refuse_repeats
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
@@ -37,7 +44,7 @@ class Curator:
 
     Args:
         records: ``n x d`` raw records: tensor, array or data frame; ``n >= 2``.
-        scaling: Declared ranges of the features.
+        scaling: Declared ranges of the features; None with a `CellResponse`, which has declared cells.
         mechanism: How rows are released, for example ``NoisyProjection(epsilon=1.0)``.
         objective: Measures a record: a callable from a ``d`` float64 tensor of raw features to a
             finite number, or a vector of ``n`` outcomes that are known already. A pandas Series must
@@ -72,7 +79,7 @@ class Curator:
     def __init__(
         self,
         records: Any,
-        scaling: PublicScaling,
+        scaling: Domain | None,
         mechanism: Mechanism,
         objective: Callable[[Tensor], Any] | Any,
         *,
@@ -83,7 +90,7 @@ class Curator:
         ledger: Ledger | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        check_parts(scaling, mechanism)
+        scaling = check_parts(scaling, mechanism)
         self._process = os.getpid()
         self._handed_over = False
         self._records = scaling.check(records, minimum_rows=2)
@@ -109,7 +116,7 @@ class Curator:
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers = Answers(measure, noised, max_queries)
         self._lock = threading.RLock()
-        warn_of_fit(self._records, scaling, stacklevel=2)
+        warn_of_fit(self._records, ranges_of(scaling), stacklevel=2)
         self._published = self._publish()
         self._records = self._records.clone()  # the caller may change the table; copied after the peak
 
@@ -237,11 +244,11 @@ class Curator:
         with self._lock:
             self._refuse_copies()
             if not repeats:
-                refuse_repeats(table, self._records, self._scaling)
+                refuse_repeats(table, self._records, ranges_of(self._scaling))
             joined = torch.cat([self._records, table])
             noised = answers.noised
             noise = None if noised is None else noised.draw(len(table))  # may fail: before it is spent
-            warn_of_joining(self._records, table, self._scaling, stacklevel=2)
+            warn_of_joining(self._records, table, ranges_of(self._scaling), stacklevel=2)
             published = publish_more(
                 self._published,
                 table,
@@ -274,7 +281,7 @@ class Curator:
                     f"which costs nothing, or agree to a total by "
                     f"privacy_budget=PrivacyGuarantee.budget(epsilon, delta)"
                 )
-            warn_of_fit(self._records, self._scaling, stacklevel=2)
+            warn_of_fit(self._records, ranges_of(self._scaling), stacklevel=2)
             self._published = self._publish(answers_promised=True)
             return self.release
 

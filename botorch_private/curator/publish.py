@@ -13,28 +13,30 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private.curator.cells.cell_response import CellResponse
+from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_draw, require_draw_memory
 from botorch_private.curator.mechanisms.entropy import entropy_from, permutation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.cautions import delta_caution
-from botorch_private.privacy.guarantee import OUTCOMES_NOISED, OUTCOMES_NOT_COVERED, PrivacyGuarantee
+from botorch_private.privacy.guarantee import (
+    JOINED_AGAIN,
+    JOINED_LATER,
+    OUTCOMES_NOISED,
+    OUTCOMES_NOT_COVERED,
+    PrivacyGuarantee,
+)
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate, PrivacyLeakWarning
 
-JOINED_LATER = (
-    "records joined in groups, of people who were not in the table before; which rows joined together "
-    "is public, as is when"
-)
 _CHARGED = (
     "; the release was entered in the ledger before, and stays charged, though it was not made: no "
     "entry is ever taken back, since only so is what was spent known for sure"
 )
 _CHUNK = 2**24  # bytes: noise is drawn in chunks of rows
-JOINED_AGAIN = (
-    "records joined in groups, some of them perhaps of people who were in the table before: such a "
-    "person appears in several records; which rows joined together is public, as is when"
-)
+Domain = PublicScaling | Cells
+"""What is declared of records: ranges that scale them, or cells that number them."""
 SCALING_FROM_DATA = "the scaling was learned from the records, so that one record moves every row"
 
 
@@ -47,14 +49,14 @@ class Published:
         permutation: ``n`` integers: released row -> record.
         row_map: Map from scaled rows to released rows; None where it is not one map for all rows.
         more: Releases further scaled records beside these; None where the mechanism cannot.
-        scaling: Maps raw records to scaled ones.
+        scaling: Maps raw records to scaled ones, or to cells.
     """
 
     release: Release
     permutation: Tensor
     row_map: Callable[[Tensor], Tensor] | None
     more: Callable[[Tensor], Tensor] | None
-    scaling: PublicScaling
+    scaling: Domain
 
     @property
     def rows_of_records(self) -> Tensor:
@@ -70,7 +72,7 @@ class Published:
 
 def planned_guarantee(
     n: int,
-    scaling: PublicScaling,
+    scaling: Domain | None,
     mechanism: Mechanism,
     *,
     seeded: bool = False,
@@ -92,11 +94,14 @@ def planned_guarantee(
         raise ValueError(
             f"records must have at least 2 rows, got {n}: of one there is nothing to choose"
         )
-    own = mechanism.guarantee(n, scaling.features)
+    domain = check_parts(scaling, mechanism)
+    own = mechanism.guarantee(n, domain.features)
     if noised_outcomes:
         swapped = {OUTCOMES_NOT_COVERED: OUTCOMES_NOISED}
         own = replace(own, assumptions=tuple(swapped.get(each, each) for each in own.assumptions))
-    return _in_raw_units(own, scaling, seeded=seeded)
+    if isinstance(domain, Cells):
+        return replace(own, seeded=True).voided(SEEDED) if seeded else own
+    return _in_raw_units(own, domain, seeded=seeded)
 
 
 def _in_raw_units(
@@ -120,7 +125,7 @@ def _in_raw_units(
 
 def publish(
     records: Any,
-    scaling: PublicScaling,
+    scaling: Domain | None,
     mechanism: Mechanism,
     *,
     outcome_guarantee: PrivacyGuarantee | None = None,
@@ -132,7 +137,7 @@ def publish(
 
     Args:
         records: ``n x d`` raw records, ``n >= 2``.
-        scaling: Declared ranges of the features.
+        scaling: Declared ranges of the features; None for a mechanism with cells of its own.
         mechanism: How rows are released.
         outcome_guarantee: What is promised about the answers to come, to be stated in the release.
             None: outcomes will be answered as they are.
@@ -148,13 +153,13 @@ def publish(
     """
     # Nothing is spent for a call that could have been refused before: whatever can fail for another
     # reason than the draw itself comes before `spend`, and what must come after it says so.
-    check_parts(scaling, mechanism)
+    domain = check_parts(scaling, mechanism)
     check_ledger(ledger)
     entropy = entropy_from(generator)
-    table = scaling.check(records)
+    table = domain.check(records)
     n, d = table.shape
     guarantee = planned_guarantee(
-        n, scaling, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
+        n, domain, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
     )
     guarantee.to_json()  # what a file or a digest cannot hold
     noise_variance, noise_dim = mechanism.noise_variance(d), mechanism.noise_dim(d)
@@ -166,26 +171,33 @@ def publish(
     if warn is not None:
         warn(n, d, stacklevel=3)
     _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
+    if isinstance(domain, Cells):
+        domain.number_rows(table)  # a record in no cell is refused before anything is spent
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
     with _charged(ledger), _warned(already=warn is not None):
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
-        drawn = mechanism.draw(scaling.scale_rows(table, order), generator=generator)
+        drawn = mechanism.draw(domain.scale_rows(table, order), generator=generator)
         if len(drawn.rows) != n:
             raise ValueError(
                 f"mechanism must return {n} rows, one for each record, got {len(drawn.rows)}"
             )
-        release = Release(
-            candidates=drawn.rows,
-            guarantee=guarantee,
-            noise_variance=noise_variance,
-            noise_dim=noise_dim,
-            isotropic=isotropic,
-            outcome_guarantee=outcome_guarantee,
-        )
-        return Published(release, order, drawn.row_map, drawn.more, scaling)
+        if isinstance(domain, Cells):
+            release = Release.of_labels(
+                drawn.rows[:, 0], domain.space, guarantee, outcome_guarantee=outcome_guarantee
+            )
+        else:
+            release = Release(
+                candidates=drawn.rows,
+                guarantee=guarantee,
+                noise_variance=noise_variance,
+                noise_dim=noise_dim,
+                isotropic=isotropic,
+                outcome_guarantee=outcome_guarantee,
+            )
+        return Published(release, order, drawn.row_map, drawn.more, domain)
 
 
 def publish_more(
@@ -245,7 +257,16 @@ def publish_more(
     with _charged(ledger):
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
         rows = published.more(scaling.scale_rows(table, order))
-        release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
+        if isinstance(scaling, Cells):
+            assert old.labels is not None
+            release = Release.of_labels(
+                torch.cat([old.labels, rows[:, 0].long()]),
+                scaling.space,
+                guarantee,
+                outcome_guarantee=old.outcome_guarantee,
+            )
+        else:
+            release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
         permuted = torch.cat([published.permutation, n + order])
         return replace(published, release=release, permutation=permuted)
 
@@ -306,14 +327,30 @@ def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
         warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator
 
 
-def check_parts(scaling: PublicScaling, mechanism: Mechanism) -> None:
-    """Refuse what is not a scaling or not a mechanism, such as swapped arguments."""
+def check_parts(scaling: Any, mechanism: Any) -> Domain:
+    """Refuse what is not a scaling or not a mechanism, such as swapped arguments.
+
+    Returns:
+        What is declared of records: the scaling, or the cells of a `CellResponse`.
+    """
+    if isinstance(mechanism, CellResponse):
+        if scaling is not None and scaling is not mechanism.cells:
+            raise ValueError(
+                "scaling must be None with a CellResponse: what is told of a record is declared by cells"
+            )
+        return mechanism.cells
     if not isinstance(scaling, PublicScaling):
         raise TypeError(f"scaling must be a PublicScaling, got {_type(scaling)}")
     if isinstance(mechanism, type) or not isinstance(mechanism, Mechanism):
         raise TypeError(
             f"mechanism must be a mechanism such as NoisyProjection(epsilon=1.0), got {_type(mechanism)}"
         )
+    return scaling
+
+
+def ranges_of(domain: Domain) -> PublicScaling | None:
+    """Declared ranges of the features; None where a function numbers cells, and there are none."""
+    return domain.ranges if isinstance(domain, Cells) else domain
 
 
 def _type(value: Any) -> str:

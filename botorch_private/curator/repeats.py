@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial import KDTree
 from torch import Tensor
 
+from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.noise_law import GRID
 from botorch_private.privacy.warnings import PrivacyLeakWarning
@@ -23,7 +24,7 @@ _CLOSE = 1e-3  # units
 _CHUNK_ENTRIES = 2**21
 
 
-def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling) -> None:
+def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling | None) -> None:
     """Refuse records that are in the table already, and warn of some that nearly are.
 
     Both are for the curator's eyes only: they depend on the data.
@@ -31,7 +32,7 @@ def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling) -> No
     Args:
         joining: ``m x d`` raw records.
         table: ``n x d`` raw records that were released before.
-        scaling: Of both.
+        scaling: Of both; None: there is none, and only equal records are found.
 
     Raises:
         ValueError: If a joining record is within a step of the grid from one of the table.
@@ -39,7 +40,11 @@ def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling) -> No
     Warns:
         PrivacyLeakWarning: If one is within 0.001 units of one.
     """
-    same, close = _nearby(scaling.scale_rows(joining).numpy(), table, scaling)
+    if scaling is None:
+        same = RecordIndex(table.numpy()).find(joining.numpy()) >= 0
+        close = np.zeros_like(same)
+    else:
+        same, close = _nearby(scaling.scale_rows(joining).numpy(), table, scaling)
     if same.any():
         raise ValueError(
             f"records must be of people who are not in the table, but {_which(same)} the same, after "

@@ -25,7 +25,14 @@ from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
-from botorch_private.curator.publish import Published, check_parts, planned_guarantee, publish
+from botorch_private.curator.publish import (
+    Domain,
+    Published,
+    check_parts,
+    planned_guarantee,
+    publish,
+    ranges_of,
+)
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.warnings import PrivacyLeakWarning
 
@@ -107,16 +114,16 @@ class PrivateProjectionTransform(InputTransform, Module):
     def __init__(
         self,
         records: Any,
-        scaling: PublicScaling,
+        scaling: Domain | None,
         mechanism: Mechanism,
         *,
         ledger: Ledger | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        check_parts(scaling, mechanism)
+        scaling = check_parts(scaling, mechanism)
         # All that can fail without a release comes before it. The caller may change the table.
         table = scaling.check(records, minimum_rows=2).clone()
-        warn_of_fit(table, scaling, stacklevel=3)
+        warn_of_fit(table, ranges_of(scaling), stacklevel=3)
         validate.generator(generator=generator)
         planned = planned_guarantee(len(table), scaling, mechanism, seeded=generator is not None)
         table_id = _table_id(table)
@@ -279,6 +286,7 @@ class _Secret:
         if row_map is not None:
             # An almost dependent column makes the map useless in floating point: look up instead.
             rows = self.rows(self.row_of_record)
+            assert isinstance(self._scaling, PublicScaling)
             error = (row_map(self._scaling.scale_tensor(table)) - rows).abs().max()
             if error > _MAP_TOLERANCE * rows.abs().max():
                 row_map = None
@@ -319,6 +327,7 @@ class _Secret:
         if bad.any():
             first = tuple(int(i) for i in bad.nonzero()[0])
             raise ValueError(f"X must be finite, got a missing or infinite value at position {first}")
+        assert isinstance(self._scaling, PublicScaling)
         return row_map(self._scaling.scale_tensor(X.to(torch.float64))).to(X)
 
     @staticmethod

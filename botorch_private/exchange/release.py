@@ -22,9 +22,12 @@ from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.rounding import round_up
 
-FORMAT = FileFormat("botorch-private release", 1, "a whole release file, as Release.save writes it")
+_NAME, _WANTED = "botorch-private release", "a whole release file, as Release.save writes it"
+NOISY_ROWS = FileFormat(_NAME, 1, _WANTED)
+LABELS = FileFormat(_NAME, 2, _WANTED)  # which reads the other one as well
 _LEAST_SHARE = 0.01
 _SETTINGS = ("isotropic", "noise_dim", "noise_variance")
 _GUARANTEES = ("guarantee", "outcome_guarantee")
@@ -99,7 +102,7 @@ class Release:
     @property
     def identity(self) -> str:
         """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
-        return _digest(self.candidates, self._settings())
+        return _digest(self._format, self.candidates, self._settings())
 
     @cached_property
     def label_counts(self) -> Tensor:
@@ -128,7 +131,7 @@ class Release:
         if promise is None:
             return 0.0
         one = promise.parts[0] if promise.parts else promise
-        assert one.law is not None
+        assert isinstance(one.law, NoiseLaw)
         assert one.outcome_range is not None
         low, high = one.outcome_range
         return one.law.variance * (high - low) ** 2
@@ -139,8 +142,8 @@ class Release:
         The file appears whole or not at all. No pickle is involved.
         """
         settings = self._settings()
-        metadata = {name: str(value) for name, value in FORMAT.header.items()}
-        metadata |= {"settings": settings, "sha256": _digest(self.candidates, settings)}
+        metadata = {name: str(value) for name, value in self._format.header.items()}
+        metadata |= {"settings": settings, "sha256": _digest(self._format, self.candidates, settings)}
         content = save({"candidates": self.candidates.contiguous()}, metadata=metadata)
         write_whole(Path(path), content)
 
@@ -162,25 +165,33 @@ class Release:
         try:
             with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
-                FORMAT.require(metadata, path)
+                version = LABELS.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
                 candidates = file.get_tensor("candidates").clone()
         except SafetensorError as error:
-            raise FORMAT.refusal(path, "is truncated or damaged") from error
+            raise LABELS.refusal(path, "is truncated or damaged") from error
         settings = metadata.get("settings", "")
-        if _digest(candidates, settings) != metadata.get("sha256"):
-            raise FORMAT.refusal(path, "was changed after saving")
+        written = LABELS if version == LABELS.version else NOISY_ROWS
+        if _digest(written, candidates, settings) != metadata.get("sha256"):
+            raise LABELS.refusal(path, "was changed after saving")
         values = json.loads(settings)
         for name in _GUARANTEES:
             if values.get(name) is not None:
                 values[name] = PrivacyGuarantee.from_json(values[name])
+        if values.get("cells") is not None:
+            values["cells"] = CellSpace.from_json(values["cells"])
         return cls(candidates=candidates, **values)
+
+    @property
+    def _format(self) -> FileFormat:
+        return NOISY_ROWS if self.cells is None else LABELS
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape
         g = self.guarantee
+        what = f"projection_dim={r}" if self.cells is None else f"cells={self.cells.count}"
         return (
-            f"{type(self).__name__}(n={n}, projection_dim={r}, epsilon={round_up(g.epsilon)}, "
+            f"{type(self).__name__}(n={n}, {what}, epsilon={round_up(g.epsilon)}, "
             f"delta={round_up(g.delta, 2)}, "
             f"holds={g.holds})"
         )
@@ -190,12 +201,14 @@ class Release:
         for name in _GUARANTEES:
             promise = getattr(self, name)
             values[name] = None if promise is None else promise.to_json()
+        if self.cells is not None:
+            values["cells"] = self.cells.to_json()
         return json.dumps(values, sort_keys=True)
 
 
-def _digest(candidates: Tensor, settings: str) -> str:
+def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
     rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(FORMAT.version, str(candidates.dtype), candidates.shape, settings, rows)
+    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, rows)
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

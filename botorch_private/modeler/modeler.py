@@ -18,8 +18,8 @@ from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import make_model
-from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.label_posterior import discrete_posterior
+from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.standardized import require_outcome
 

@@ -32,7 +32,14 @@ BOTH_KINDS_ADJACENCY = (
     "; outcomes that may depend on other records as well may differ in all records, by any amount"
 )
 
+BEFORE_QUESTIONS = (
+    "it is about what is released before the first question: an answer is the outcome of the record "
+    "behind a row, and who knows a person's outcome may recognise the row; from then on the "
+    "guarantee of "
+    "the labels themselves holds, and no other"
+)
 UNITS = "at most D units of distance"
+ANY_AMOUNT = "any amount"
 OWN_UNITS = "at most D units of distance in each release, measured in the units of that release"
 
 
@@ -43,6 +50,8 @@ def adjacency(guarantee: Any) -> str:
     records (``shared_outcomes``), those of all records: then the answers of all of them are compared,
     each at the whole width of its range.
     """
+    if of_whole_records(guarantee):
+        return _adjacency(guarantee).replace(UNITS, ANY_AMOUNT)
     if in_own_units(guarantee):
         return _adjacency(guarantee).replace(UNITS, OWN_UNITS)
     return _adjacency(guarantee)
@@ -62,12 +71,24 @@ def changes(guarantee: Any) -> list[str]:
     """Say what is changed between the two tables that `adjacency` compares, at one unit."""
     own, shared = kinds_of_outcomes(guarantee)
     unit = "1 unit in each release" if in_own_units(guarantee) else "1 unit"
-    said = [f"moving one record by {unit}"] if guarantee.covers_features else []
+    moved = f"moving one record by {unit}"
+    if of_whole_records(guarantee):
+        moved = "changing one record to any other"
+    said = [moved] if guarantee.covers_features else []
     if own:
         said.append("changing its outcome to any other" if said else "changing one outcome")
     if shared:
         said.append("changing any outcomes of any records" + (" that depend on others" if own else ""))
     return said
+
+
+def of_whole_records(guarantee: Any) -> bool:
+    """Whether it covers features, and all of what is released of them are labels of cells."""
+    parts = [part for part in guarantee.parts or (guarantee,) if part.outcome_range is None]
+    return bool(parts) and all(
+        getattr(part.law, "kind", None) == "response" or BEFORE_QUESTIONS in part.assumptions
+        for part in parts
+    )
 
 
 def kinds_of_outcomes(guarantee: Any) -> tuple[bool, bool]:

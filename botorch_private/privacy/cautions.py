@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.rounding import round_down, round_up
 
 HIDES_NOTHING = 10.0  # from here on a spy who knows both values is right up to 9,999 times in 10,000
@@ -20,6 +21,8 @@ def cautions(guarantee: Any) -> Iterator[str]:
         yield caution
     if guarantee.epsilon >= HIDES_NOTHING:
         what = "two records 1 unit apart" if guarantee.covers_features else "two outcomes far apart"
+        if of_whole_records(guarantee):
+            what = "two records in different cells"
         right = _percent(guess(guarantee.epsilon, guarantee.delta))
         yield (
             f"CAUTION: an epsilon of {round_up(guarantee.epsilon)} HIDES NOTHING here: a spy who holds "

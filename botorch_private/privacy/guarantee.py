@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from botorch_private._base import validate
-from botorch_private.privacy.adjacency import adjacency
+from botorch_private.privacy.adjacency import BEFORE_QUESTIONS, adjacency, of_whole_records
 from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.response_law import ResponseLaw
+from botorch_private.privacy.shuffled import shuffled_epsilon
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.words import BUDGET, sentences
 
@@ -36,6 +38,18 @@ CHOSEN_BLIND = (
 )
 MEMBERSHIP = "that a person is in the table is not hidden, nor is the number of records"
 TRUE_ENTROPY = "the operating system's random numbers are taken to be uniform and independent"
+JOINED_LATER = (
+    "records joined in groups, of people who were not in the table before; which rows joined together "
+    "is public, as is when"
+)
+JOINED_AGAIN = (
+    "records joined in groups, some of them perhaps of people who were in the table before: such a "
+    "person appears in several records; which rows joined together is public, as is when"
+)
+SHUFFLED = (
+    "the order of the rows is known to the curator alone, and each of the other labels was drawn as the "
+    "mechanism says"
+)
 RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
 
 
@@ -78,7 +92,7 @@ class PrivacyGuarantee:
     reasons: tuple[str, ...] = ()
     delta_fp: float = 0.0
     assumptions: tuple[str, ...] = ()
-    law: NoiseLaw | None = None
+    law: NoiseLaw | ResponseLaw | None = None
     records: int | None = None
     features: int | None = None
     projection_dim: int | None = None
@@ -164,7 +178,7 @@ class PrivacyGuarantee:
         if self.law is None:
             return settings
         # A pure mechanism's delta is the sampler's floating-point error, and none of its settings.
-        delta = 0.0 if self.law.kind == "laplace" else self.delta
+        delta = 0.0 if self.law.pure else self.delta
         return {**settings, "delta": delta, "noise": self.law.kind}
 
     def at(self, distance: float, records: int = 1) -> float:
@@ -192,6 +206,68 @@ class PrivacyGuarantee:
         delta = max(self.delta, records * self.delta_fp) if records > 1 else self.delta
         return total_epsilon(self.parts or (self,), distance, delta, records)
 
+    @property
+    def whole_record(self) -> float:
+        """Epsilon for replacing a whole record by any other, at the same delta.
+
+        For noise on scaled records it is that of the diameter of the ball, for labels of cells that of
+        any change. Infinite where it is not known.
+        """
+        if of_whole_records(self) or not self.covers_features:
+            return self.at(1.0)
+        return math.inf if self.radius is None else self.at(2 * self.radius)
+
+    def shuffled(self, delta: float) -> PrivacyGuarantee:
+        """The central guarantee: what all labels together say, before the first question.
+
+        Rows are in a random order, so that a label is hidden among the lies told of all other records
+        (`privacy.shuffled`). It is a promise about any change of a whole record, like that of the
+        labels, with a far smaller epsilon. It ends with the first question: the promise of the labels
+        themselves is what holds whatever is asked and answered. Rows that joined later are shuffled
+        among themselves alone, and how many joined is not known here: then nothing is gained. Releases
+        add up; answers are not counted, since there are none yet.
+
+        Args:
+            delta: In (0, 1), far below ``1 / n``.
+
+        Returns:
+            A guarantee at this delta, known by its claim alone.
+
+        Raises:
+            ValueError: If something else than labels of cells is released, or the number of records is
+                not known.
+        """
+        validate.probability(delta=delta)
+        releases = [part for part in self.parts or (self,) if part.outcome_range is None]
+        if not releases or any(
+            not isinstance(p.law, ResponseLaw) or p.records is None for p in releases
+        ):
+            raise ValueError("shuffled needs releases of labels of cells (CellResponse) alone")
+        share = delta / len(releases) * (1 - 1e-12)
+        epsilon = 0.0
+        for part in releases:
+            assert isinstance(part.law, ResponseLaw)
+            assert part.records is not None
+            joined = {JOINED_LATER, JOINED_AGAIN} & {*self.assumptions, *part.assumptions}
+            local = part.law.epsilon(1.0)
+            epsilon += local if joined else shuffled_epsilon(part.law, part.records, share)
+        kept = (OUTCOMES_NOT_COVERED, OUTCOMES_NOISED, TRUE_ENTROPY)
+        return replace(
+            self,
+            mechanism=f"{self.mechanism}, shuffled",
+            epsilon=max(epsilon, math.ulp(0.0)),
+            delta=delta,
+            delta_fp=0.0,
+            law=None,
+            parts=(),
+            assumptions=(
+                BEFORE_QUESTIONS,
+                SHUFFLED,
+                *(each for each in self.assumptions if each not in kept),
+                TRUE_ENTROPY,
+            ),
+        )
+
     def location_radius(self, probability: float = 0.95) -> float:
         """Units within which the released row alone locates a record.
 
@@ -210,6 +286,8 @@ class PrivacyGuarantee:
             return math.inf  # it tells nothing of where the record is
         if self.parts:
             return min(part.location_radius(probability) for part in self.parts)
+        if isinstance(self.law, ResponseLaw):
+            return math.inf  # a label is a part of what a record can be, or a lie
         return 0.0 if self.law is None else self.law.radius(probability)
 
     def voided(self, *reasons: str) -> PrivacyGuarantee:
@@ -255,7 +333,8 @@ def total_epsilon(
             shifts.append(Shift(part.law, far, moved))
         else:
             spent += _chained_delta(part, moved)
-            claimed += 0.0 if far == 0 else moved * part.epsilon if far <= 1 else math.inf
+            near = far <= 1 or of_whole_records(part)  # (a claim about any change of a record)
+            claimed += 0.0 if far == 0 else moved * part.epsilon if near else math.inf
     if spent > delta and records > 1 and distance > 0:
         return math.inf
     return claimed + (composed_epsilon(shifts, delta - spent) if shifts else 0.0)
@@ -291,7 +370,8 @@ def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     if restored.get("law") is not None:
-        restored["law"] = NoiseLaw(**restored["law"])
+        of_labels = "truth" in restored["law"]
+        restored["law"] = (ResponseLaw if of_labels else NoiseLaw)(**restored["law"])
     restored["steps"] = tuple(
         Step(**{**step, "columns": tuple(step["columns"])}) for step in restored.get("steps", ())
     )

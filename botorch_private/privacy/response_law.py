@@ -1,9 +1,9 @@
 r"""The law of a randomized response: a cell is told truly, or one of the others is told in its place.
 
 k-ary randomized response (Warner 1965; Kairouz, Oh & Viswanath 2016, JMLR 17(17)) tells the true cell of
-``K`` with probability ``p``, and each other cell with ``q = (1 - p) / (K - 1)``. Whatever two records are,
-the probability of any label changes by a factor of at most ``p / q``: pure epsilon ``log(p / q)``, at any
-distance.
+``K`` with probability ``p``, and each other cell with ``q = (1 - p) / (K - 1)``. Whatever two records
+are, the probability of any label changes by a factor of at most ``p / q``: pure epsilon ``log(p /
+q)``, at any distance.
 
 ``p`` is a whole number of 2^-63, so that the draw is exact: no grid, and no floating-point error.
 """
@@ -88,17 +88,33 @@ class ResponseLaw:
         """Probability of each other cell."""
         return float(Fraction(WHOLE - self.truth, WHOLE * (self.cells - 1)))
 
-    def epsilon(self, distance: float, delta: float = 0.0) -> float:
+    @property
+    def pure(self) -> bool:
+        """True: epsilon needs no delta."""
+        return True
+
+    def gaussian_mu(self, distance: float, records: int = 1) -> None:
+        """None: labels are no Gaussian draw."""
+
+    def gaussian_squares(self, distance: float, records: int = 1) -> None:
+        """None: likewise."""
+
+    def arithmetic_slack(self, distance: float) -> float:
+        """0: the draw is exact."""
+        return 0.0
+
+    def epsilon(self, distance: float, delta: float = 0.0, records: int = 1) -> float:
         """``log(p / q)``, rounded up, for any two different records; 0 for a record and itself.
 
         Args:
             distance: Of the two records, >= 0: what it is does not matter.
             delta: Nothing is gained by it.
+            records: How many records of one person change at once: each has a label of its own.
         """
         validate.non_negative(distance=distance)
         if distance == 0:
             return 0.0
-        exact = max(_log_odds(self.cells, self.truth), Decimal(0))
+        exact = _EXACT.multiply(Decimal(records), max(_log_odds(self.cells, self.truth), Decimal(0)))
         rounded = float(exact)
         return rounded if Decimal(rounded) >= exact else math.nextafter(rounded, math.inf)
 

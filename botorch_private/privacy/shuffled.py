@@ -5,18 +5,18 @@ first question sees how often each label occurs, and no more. One record is then
 told of all others, and the guarantee is far better than that of its own label (the shuffle model:
 Erlingsson et al. 2019; Balle et al. 2019; Feldman, McMillan & Talwar 2021).
 
-*The bound.* Let the record move from cell ``a`` to cell ``b``. Each of the ``n - 1`` other labels is ``a``
-with probability at least ``q`` and ``b`` with at least ``q``, whatever its own cell is. So it can be drawn
-as: ``a`` by a lie that does not depend on anything (``q``), ``b`` by such a lie (``q``), or something that
-does not depend on the record that moved. Tell an attacker all of the last kind, and whether the record's
-own label is neither ``a`` nor ``b``: that only helps. What is left is ``C ~ Bin(n - 1, 2 q)`` lies of which
-``A ~ Bin(C, 1/2)`` are ``a``, and the record's label: ``a`` with ``p`` and ``b`` with ``q`` before the move,
-the other way round after it. With ``P`` for the law of ``A`` given ``C``
+*The bound.* Let the record move from cell ``a`` to cell ``b``. Each of the ``n - 1`` other labels is
+``a`` with probability at least ``q`` and ``b`` with at least ``q``, whatever its own cell is. So it can
+be drawn as: ``a`` by a lie that does not depend on anything (``q``), ``b`` by such a lie (``q``), or
+something that does not depend on the record that moved. Tell an attacker all of the last kind, and
+whether the record's own label is neither ``a`` nor ``b``: that only helps. What is left is ``C ~ Bin(n -
+1, 2 q)`` lies of which ``A ~ Bin(C, 1/2)`` are ``a``, and the record's label: ``a`` with ``p`` and ``b``
+with ``q`` before the move, the other way round after it. With ``P`` for the law of ``A`` given ``C``
 
 ``delta(epsilon) = E_C sum_x (p P(x - 1) + q P(x) - e^epsilon (q P(x - 1) + p P(x)))_+``.
 
-``P(x - 1) / P(x) = x / (C - x + 1)`` rises in ``x``, so that the terms are positive from one ``x`` on, and
-the inner sum is a difference of binomial tails.
+``P(x - 1) / P(x) = x / (C - x + 1)`` rises in ``x``, so that the terms are positive from one ``x`` on,
+and the inner sum is a difference of binomial tails.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from botorch_private.privacy.adjacency import changes, kinds_of_outcomes
+from botorch_private.privacy.adjacency import changes, kinds_of_outcomes, of_whole_records
 from botorch_private.privacy.cautions import HIDES_NOTHING, cautions, delta_caution
 from botorch_private.privacy.rounding import round_down, round_up
 from botorch_private.privacy.units import different_units, in_own_units, unit_words
@@ -40,7 +40,9 @@ def sentences(guarantee: Any) -> Iterator[str]:
         yield f"  {sentence}"
     if math.isinf(guarantee.epsilon):
         return
-    if guarantee.covers_features:
+    if of_whole_records(guarantee):
+        yield from _before_questions(guarantee)
+    elif guarantee.covers_features:
         yield from _units(guarantee)
         yield from _steps(guarantee)
         yield _other_distances(guarantee)
@@ -59,7 +61,8 @@ def promised(guarantee: Any) -> Iterator[str]:
         yield "Nothing is promised: epsilon is infinite."
         return
     yield f"Adjacency: {guarantee.adjacency}."
-    where = " at 1 unit" if guarantee.covers_features else ""
+    whole = of_whole_records(guarantee)
+    where = " at 1 unit" if guarantee.covers_features and not whole else ""
     what = "what is released and answered"
     if not guarantee.covers_outcomes:
         what = "these releases together" if len(guarantee.parts) > 1 else "this release"
@@ -118,17 +121,39 @@ def _other_distances(guarantee: Any) -> str:
     return f"  Epsilon at other distances: {costs}."
 
 
+def _before_questions(guarantee: Any) -> Iterator[str]:
+    """Say what the shuffled labels alone tell; see `PrivacyGuarantee.shuffled`."""
+    n = guarantee.records
+    if n is None or not guarantee.holds:
+        return
+    delta = 10.0 ** min(-5, math.floor(-math.log10(10 * n)))
+    central = guarantee.shuffled(delta)
+    if central.epsilon < guarantee.at(1.0):
+        yield (
+            f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = {delta:g}, "
+            f"since "
+            f"the labels of {n:,} records are shuffled. From then on the promise above holds, and for "
+            f"records that were measured nothing more."
+        )
+
+
 def _several_records(guarantee: Any) -> Iterator[str]:
     own, _ = kinds_of_outcomes(guarantee)
     if guarantee.covers_features or own:
         costs = "; ".join(f"{m} records: {round_up(guarantee.at(1.0, m))}" for m in _SEVERAL)
-        moved = " at 1 unit each" if guarantee.covers_features else ""
+        near = guarantee.covers_features and not of_whole_records(guarantee)
+        moved = " at 1 unit each" if near else ""
         yield f"  Epsilon of a person with several records{moved}: {costs}."
 
 
 def noise(guarantee: Any) -> str:
     """Say how wide the noise of a guarantee with a law is."""
     law = guarantee.law
+    if law.kind == "response":
+        return (
+            f"Labels: one of {law.cells} cells is told of each record, the true one with probability "
+            f"{law.p:.4g} and each other one with {law.q:.4g}, drawn once and exactly."
+        )
     deviation = math.sqrt(law.variance)
     if guarantee.outcome_range is not None:
         low, high = guarantee.outcome_range

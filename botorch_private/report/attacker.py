@@ -19,6 +19,7 @@ import torch
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.noise_law import NoiseLaw
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Attacker:
 def attacker(release: Release) -> Attacker:
     """Judge a release with a noise law, as it came; O(n r^2)."""
     law = release.guarantee.law
-    assert law is not None
+    assert isinstance(law, NoiseLaw)
     noise_std = math.sqrt(law.variance)
     mixing = "none"
     if release.isotropic:

@@ -19,6 +19,7 @@ from botorch_private.audit import (
 from botorch_private.curator.mechanisms import NoisyProjection, SpectralProjection
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.response_law import ResponseLaw
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
 
 # Rows of one table each get noise of their own; a projection is drawn once for a whole table. Many
@@ -68,6 +69,8 @@ def stated_mechanism(release: Release) -> NoisyProjection | SpectralProjection:
     records, features = guarantee.records, guarantee.features
     if records is None or features is None or guarantee.projection_dim is None:
         raise ValueError("the guarantee does not say by which settings the release was made")
+    if isinstance(law, ResponseLaw):
+        raise ValueError("labels of cells are tested by audit.response_audit, with the declared cells")
     settings = guarantee.settings
     if not release.isotropic:
         settings["projection_dim"] = None
@@ -78,6 +81,7 @@ def stated_mechanism(release: Release) -> NoisyProjection | SpectralProjection:
             raise ValueError
     except ValueError:
         raise ValueError(f"{guarantee.mechanism} cannot be rebuilt from its guarantee") from None
+    assert not isinstance(planned.law, ResponseLaw)
     if not _alike(planned.law, law):
         raise ValueError(
             "the noise that the release states is not the noise that its epsilon and delta call for in "

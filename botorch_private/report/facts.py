@@ -16,6 +16,7 @@ from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.units import in_own_units
@@ -210,6 +211,6 @@ def _release_facts(release: Release, name: str) -> ReleaseFacts:
         width=width,
         guarantee=guarantee,
         outcome_guarantee=release.outcome_guarantee,
-        attacker=None if guarantee.law is None else attacker(release),
+        attacker=attacker(release) if isinstance(guarantee.law, NoiseLaw) else None,
         known_enough=enough if linear else None,
     )

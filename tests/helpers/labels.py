@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from botorch_private import Release
-from botorch_private.curator.features.cells import Cells
-from botorch_private.curator.mechanisms.cell_response import CellResponse
+from botorch_private.curator.cells.cell_response import CellResponse
+from botorch_private.curator.cells.cells import Cells
 
 
 def label_release(n=60, shape=(3, 2), epsilon=2.0, seed=0):

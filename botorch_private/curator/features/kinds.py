@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +51,7 @@ class Number:
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
         ends = (self.lower, *self.edges, self.upper)
-        if self.edges and not all(low < high for low, high in zip(ends, ends[1:], strict=False)):
+        if self.edges and not all(low < high for low, high in pairwise(ends)):
             raise ValueError(f"edges of {self.name!r} must rise, and lie inside its range")
 
     @property

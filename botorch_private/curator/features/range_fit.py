@@ -223,27 +223,29 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     return RangeFit(tuple(fits))
 
 
-def warn_of_fit(table: Tensor, scaling: PublicScaling, *, stacklevel: int) -> None:
+def warn_of_fit(table: Tensor, scaling: PublicScaling | None, *, stacklevel: int) -> None:
     """Warn the curator, before anything is released, of what `fit_of` finds.
 
     A scaling that was learned from the records has warned already.
 
     Args:
         table: ``n x d`` raw records, which the scaling has checked.
-        scaling: Declared ranges of the features.
+        scaling: Declared ranges of the features; None: there are none.
         stacklevel: As in `warnings.warn`, counted from whoever calls this.
     """
-    if scaling.public:
+    if scaling is not None and scaling.public:
         fit = fit_of(table, scaling)
         _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
 
 
-def warn_of_joining(before: Tensor, joining: Tensor, scaling: PublicScaling, *, stacklevel: int) -> None:
+def warn_of_joining(
+    before: Tensor, joining: Tensor, scaling: PublicScaling | None, *, stacklevel: int
+) -> None:
     """Warn as `warn_of_fit` does, of records that join others: of what is new by them.
 
     They may well be the same in a number, such as the year in which they came.
     """
-    if scaling.public:
+    if scaling is not None and scaling.public:
         apart = [replace(each, same=False) for each in fit_of(joining, scaling).features]
         known = {each.name for each in fit_of(before, scaling).looked_up}
         joined = fit_of(torch.cat([before, joining]), scaling)

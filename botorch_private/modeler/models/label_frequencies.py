@@ -10,8 +10,8 @@ def cell_frequencies(counts: Tensor, p: float, q: float) -> Tensor:
     """Frequencies of cells that make the labels likeliest: post-processing, at no cost.
 
     The maximum of ``sum_z counts_z log(q + (p - q) f_z)`` over probabilities ``f``. By its conditions of
-    Karush, Kuhn and Tucker ``f_z = max(0, counts_z / lambda - q / (p - q))``, and ``lambda`` follows from
-    their sum: what expectation maximization converges to, in one sort.
+    Karush, Kuhn and Tucker ``f_z = max(0, counts_z / lambda - q / (p - q))``, and ``lambda`` follows
+    from their sum: what expectation maximization converges to, in one sort.
 
     Args:
         counts: How often each of ``K`` labels occurs.

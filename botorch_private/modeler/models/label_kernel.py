@@ -26,13 +26,14 @@ class LabelKernel(Kernel):
     r"""Covariance of records in cells, given only labels that were told by randomized response.
 
     What a record gives is taken to be ``g(c) + h``: ``g`` a Gaussian process over cells ``c`` with the
-    kernel ``k``, an RBF of their places in each part of the grid (in an unordered part 1 for the same and
-    one number for all others), and ``h`` what records of one cell differ by, with variance ``scatter``.
-    A label ``z`` is no cell: given ``z``, the record is in ``z`` with probability ``v_z``, and else in any
-    cell with its frequency ``f_c``, where ``v_z = (p - q) f_z / (q + (p - q) f_z)``. So two different
-    records have the covariance ``G[z, z'] = E k(c, c')``,
+    kernel ``k``, an RBF of their places in each part of the grid (in an unordered part 1 for the same
+    and one number for all others), and ``h`` what records of one cell differ by, with variance
+    ``scatter``. A label ``z`` is no cell: given ``z``, the record is in ``z`` with probability
+    ``v_z``, and else in any cell with its frequency ``f_c``, where ``v_z = (p - q) f_z / (q + (p - q)
+    f_z)``. So two different records have the covariance ``G[z, z'] = E k(c, c')``,
 
-    ``G[z, z'] = w_z w_z' f'k f + w_z v_z' (k f)_z' + v_z w_z' (k f)_z + v_z v_z' k(z, z')``, ``w = 1 - v``,
+    ``G[z, z'] = w_z w_z' f'k f + w_z v_z' (k f)_z' + v_z w_z' (k f)_z + v_z v_z' k(z, z')``, ``w = 1 -
+    v``,
 
     and a record with itself ``1 + scatter``: what exceeds ``G[z, z]`` is its own, and says nothing of
     others. It has no output scale; wrap it in a ``ScaleKernel`` to learn one.
@@ -109,11 +110,15 @@ class LabelKernel(Kernel):
     # As GPyTorch's own kernels do for their length-scales: bound, and given the module all the same.
 
     def _scatter_param(self, module: LabelKernel) -> Tensor:
-        return module.raw_scatter_constraint.transform(module.raw_scatter)
+        raw: Any = module.raw_scatter
+        constraint: Any = module.raw_scatter_constraint
+        return constraint.transform(raw)
 
     def _scatter_closure(self, module: LabelKernel, value: Any) -> None:
-        value = torch.as_tensor(value).to(module.raw_scatter).reshape(1)
-        module.initialize(raw_scatter=module.raw_scatter_constraint.inverse_transform(value))
+        raw: Any = module.raw_scatter
+        constraint: Any = module.raw_scatter_constraint
+        value = torch.as_tensor(value).to(raw).reshape(1)
+        module.initialize(raw_scatter=constraint.inverse_transform(value))
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
         """Covariance matrix, ``... x n x m``, or its diagonal; see `shared` for that of neighbours."""
@@ -139,7 +144,7 @@ class LabelKernel(Kernel):
         )
 
     def averages(self) -> tuple[Tensor, Tensor]:
-        """``k f`` for each cell, and ``f'k f``: along one part after the other, O(K sum of the parts)."""
+        """``k f`` for each cell, and ``f'k f``, one part of the grid after the other."""
         spread = self.frequencies.reshape(self.space.shape)
         for column, part in enumerate(self.space.telling):
             lengthscale = self.lengthscale[..., column].reshape(()).to(spread)

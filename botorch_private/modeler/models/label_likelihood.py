@@ -129,6 +129,6 @@ def _along(spread: Array, ordered: bool, lengthscale: float, *, slope: bool) -> 
     if not ordered:
         return decay[1] * spread.sum(axis=0) + (decay[0] - decay[1]) * spread
     if length >= _MANY:
-        return matmul_toeplitz(decay, spread)
+        return np.asarray(matmul_toeplitz(decay, spread), dtype=np.float64)
     place = np.arange(length)
     return decay[np.abs(place[:, None] - place)] @ spread

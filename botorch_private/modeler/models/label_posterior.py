@@ -58,7 +58,7 @@ class LabelPosterior(DiscretePosterior):
         self._unseen, self._Z, self._snapshot = unseen, self.candidates, snapshot
 
     def label_moments(self) -> tuple[Tensor, Tensor]:
-        """Posterior mean and variance of a row of each label that was not observed, ``K`` numbers each."""
+        """Posterior mean and variance of a new row of each label, ``K`` numbers each."""
         self._update()
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self._unseen)

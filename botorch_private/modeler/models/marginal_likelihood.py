@@ -139,7 +139,8 @@ class MarginalLikelihood:
 class Density(NamedTuple):
     """Log density of outcomes under a covariance matrix, and what its derivatives are made of.
 
-    A derivative is ``tr((alpha alpha' - A^-1) dA) / 2``, eq. 5.9. None of them needs the derivative of the
+    A derivative is ``tr((alpha alpha' - A^-1) dA) / 2``, eq. 5.9. None of them needs the derivative of
+    the
     mean: it is known, or the value is stationary in it.
 
     Attributes:

@@ -150,7 +150,7 @@ def test_rows_of_one_label_are_taken_at_random():
 
 def test_botorchs_own_acquisitions_choose_among_rows():
     release, _ = label_release()
-    model, rows = modelled(release)
+    model, _ = modelled(release)
     fit_model(model)
     X, _ = optimize_acqf_discrete(
         LogExpectedImprovement(model, best_f=1.0), q=1, choices=release.candidates

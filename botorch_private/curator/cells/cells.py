@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,8 +11,9 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_columns
+from botorch_private.curator.cells.fit_score import fit_score
+from botorch_private.curator.cells.history_score import HistoryScore
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.history_score import HistoryScore
 from botorch_private.curator.features.kinds import Number
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.exchange.cell_space import CellSpace
@@ -39,7 +39,8 @@ class Cells:
 
     Args:
         edges: For each feature the ends of its cells, rising, the outer ends of the range among them:
-            ``[18, 40, 65, 100]`` makes three cells, and a value of 40 is in the second. ``[18, 100]`` makes
+            ``[18, 40, 65, 100]`` makes three cells, and a value of 40 is in the second. ``[18, 100]``
+            makes
             one: nothing is told of this feature. A mapping from the names of all features, in the order
             of the columns; or a sequence, without names. `of_encoding` takes yes/no and categories as
             well, and `of` any function.
@@ -70,7 +71,9 @@ class Cells:
             called = repr(name) if named else f"feature {name}"
             parts.append(_bins(str(name), column, _rising(ends, called)))
         names = tuple(str(name) for name in edges) if named else None
-        self._adopt(parts, features=len(parts), names=names, clips=_outer(given))
+        ends = [list(each) for _, each in given]
+        ranges = PublicScaling([each[0] for each in ends], [each[-1] for each in ends], names=names)
+        self._adopt(parts, features=len(parts), names=names, ranges=ranges)
 
     @classmethod
     def of(
@@ -91,14 +94,14 @@ class Cells:
         Args:
             function: From a ``d`` float64 tensor of raw features to a whole number in 0..count-1.
             count: Number of cells, ``K``.
-            features: Number of features of a record; None: as many as there are names, or any.
+            features: Number of features of a record; None: as many as there are names.
             names: Of the features.
             ordered: Whether neighbouring numbers are neighbours in meaning.
             batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers.
 
         Raises:
-            ValueError: If it is not callable, or ``count`` is not in 2..10,000. What the function does with
-                records is seen when they come: an error of its own, or a number that is no cell, is
+            ValueError: If it is not callable, or ``count`` is not in 2..10,000. What the function does
+                with records is seen when they come: an error of its own, or a number that is no cell, is
                 refused by its row, and its text is not shown.
 
         Example:
@@ -113,9 +116,11 @@ class Cells:
         if labels is not None and features not in (None, len(labels)):
             raise ValueError(f"names must be {features}, one for each feature, got {len(labels)}")
         width = features if labels is None else len(labels)
+        if width is None:
+            raise ValueError("features must be given where there are no names: how many a record has")
         made = cls.__new__(cls)
         part = _Part("cell", int(count), bool(ordered), _by(function, int(count), batched))
-        made._adopt([part], features=width, names=labels, clips=())
+        made._adopt([part], features=width, names=labels, ranges=None)
         return made
 
     @classmethod
@@ -123,35 +128,36 @@ class Cells:
         """Cells of declared features: a yes/no has 2, a category one for each value.
 
         Args:
-            encoding: The declared features; its numbers have `edges`. Records are what its `encode` returns.
+            encoding: The declared features; its numbers have `edges`. Records are what its `encode`
+                returns.
             source: What messages begin with.
 
         Raises:
             ValueError: If a number has no edges.
 
         Example:
-            >>> Cells.of_encoding(Encoding([Number("age", 18, 100, edges=(40, 65)), YesNo("diabetes")])).count
+            >>> features = [Number("age", 18, 100, edges=(40, 65)), YesNo("diabetes")]
+            >>> Cells.of_encoding(Encoding(features)).count
             6
         """
         parts: list[_Part] = []
-        clips: list[tuple[int, float, float]] = []
         column = 0
         for each in encoding.features:
             width = len(each.columns)
             if isinstance(each, Number):
                 if not each.edges:
                     raise ValueError(
-                        f"{source}feature {each.name!r} must have edges between its cells, such as edges = "
+                        f"{source}feature {each.name!r} must have edges between its cells, such as "
+                        f"edges = "
                         f"[{each.lower / 2 + each.upper / 2:g}]; or leave the feature out"
                     )
                 ends = np.array([each.lower, *each.edges, each.upper], dtype=np.float64)
                 parts.append(_bins(each.name, column, ends))
-                clips.append((column, each.lower, each.upper))
             else:
                 parts.append(_choice(each.name, slice(column, column + width), max(width, 2)))
             column += width
         made = cls.__new__(cls)
-        made._adopt(parts, features=column, names=encoding.names, clips=tuple(clips))
+        made._adopt(parts, features=column, names=encoding.names, ranges=encoding.scaling)
         return made
 
     @classmethod
@@ -170,13 +176,13 @@ class Cells:
     ) -> Cells:
         """Cells by a score that is learned from *other* people, whose outcomes are known.
 
-        The score is a ridge regression on second moments that were released once with Gaussian noise: private
-        for each person of the history, for any change of the whole record, outcome included. It is cut at
-        normal quantiles of its mean and variance, which follow from the same release.
+        The score is a ridge regression on second moments that were released once with Gaussian noise:
+        private for each person of the history, for any change of the whole record, outcome included.
+        It is cut at normal quantiles of its mean and variance, which follow from the same release.
 
         Args:
-            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count. Nobody among
-                them may be in the table that is released.
+            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count. Nobody
+                among them may be in the table that is released.
             outcomes: Their ``m`` outcomes.
             scaling: Declared ranges of the features, the same for the history and the table.
             outcome_range: Declared smallest and largest outcome.
@@ -197,8 +203,6 @@ class Cells:
             >>> cells.count
             3
         """
-        from botorch_private.curator.mechanisms.history_cells import fit_score
-
         score = fit_score(
             records,
             outcomes,
@@ -217,10 +221,8 @@ class Cells:
         """Cells by a score of a history, lowest first; `from_history` learns one."""
         made = cls.__new__(cls)
         part = _Part("score", len(score.cuts) + 1, True, score.places)
-        clips = [
-            (i, low, high) for i, (low, high) in enumerate(zip(score.lower, score.upper, strict=True))
-        ]
-        made._adopt([part], features=len(score.lower), names=score.names, clips=clips)
+        ranges = PublicScaling(score.lower, score.upper, names=score.names)
+        made._adopt([part], features=len(score.lower), names=score.names, ranges=ranges)
         made.score = score
         return made
 
@@ -228,11 +230,13 @@ class Cells:
         self,
         parts: list[_Part],
         *,
-        features: int | None,
+        features: int,
         names: tuple[str, ...] | None,
-        clips: Sequence[tuple[int, float, float]],
+        ranges: PublicScaling | None,
     ) -> None:
-        self._parts, self.features, self.names, self._clips = tuple(parts), features, names, clips
+        self._parts, self.features, self.names = tuple(parts), features, names
+        self.ranges = ranges
+        """Declared ranges of the features; None where a function numbers the cells."""
         self.score: HistoryScore | None = None
         called = tuple(part.name for part in parts) if names is not None else None
         self.space = CellSpace(
@@ -254,8 +258,8 @@ class Cells:
             ``n`` numbers in 0..K-1, int64. For the curator's eyes only.
 
         Raises:
-            ValueError: If a value is missing, the width is wrong, or a record is in no cell or in several:
-                the message says its row, and nothing of its values.
+            ValueError: If a value is missing, the width is wrong, or a record is in no cell or in
+                several: the message says its row, and nothing of its values.
         """
         return self.number_rows(self.check(records))
 
@@ -269,6 +273,10 @@ class Cells:
             column_names=self.names,
         )
 
+    def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
+        """Cells of a validated table as the ``n x 1`` numbers that `CellResponse` takes."""
+        return self.number_rows(table, order).double().unsqueeze(-1)
+
     def number_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Cells of a validated ``n x d`` table, in the given order of rows; see `of_records`."""
         numbers = torch.empty(len(table), dtype=torch.int64)
@@ -279,12 +287,11 @@ class Cells:
         return numbers
 
     def clipped(self, records: Any) -> Tensor:
-        """Say which records have a number outside its declared ends: ``n`` booleans, as `PublicScaling`."""
+        """Say which records have a number outside its declared ends, as `PublicScaling` does."""
         table = self.check(records)
-        outside = torch.zeros(len(table), dtype=torch.bool)
-        for column, low, high in self._clips:
-            outside |= (table[:, column] < low) | (table[:, column] > high)
-        return outside
+        if self.ranges is None:
+            return torch.zeros(len(table), dtype=torch.bool)
+        return self.ranges.clipped(table)
 
     def _numbered(self, rows: np.ndarray, start: int, order: Tensor | None) -> np.ndarray:
         total = np.zeros(len(rows), dtype=np.int64)
@@ -307,16 +314,12 @@ class Cells:
 
 
 def _rising(ends: Any, called: str) -> np.ndarray:
-    numbers = validate.vector(**{"edges": ends}).numpy()
+    numbers = validate.vector(edges=ends).numpy()
     if len(numbers) < 2:
         raise ValueError(f"edges of {called} must hold at least both ends of its range")
     if not (np.diff(numbers) > 0).all():
         raise ValueError(f"edges of {called} must rise from end to end of its declared range")
     return numbers
-
-
-def _outer(given: Sequence[tuple[Any, Any]]) -> tuple[tuple[int, float, float], ...]:
-    return tuple((column, float(ends[0]), float(ends[-1])) for column, (_, ends) in enumerate(given))
 
 
 def _bins(name: str, column: int, ends: np.ndarray) -> _Part:
@@ -376,8 +379,3 @@ def _whole_numbers(function: Callable[[Any], Any], rows: Tensor) -> np.ndarray |
         return np.where(whole, found, -1).astype(np.int64)
     except Exception:  # its text may hold values of records
         return None
-
-
-def share_of_truth(epsilon: float, count: int) -> float:
-    """Probability that a label is the true cell, ``e^epsilon / (e^epsilon + K - 1)``."""
-    return 1 / (1 + (count - 1) * math.exp(-epsilon))

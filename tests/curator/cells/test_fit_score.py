@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from botorch_private import PublicScaling
-from botorch_private.curator.features.cells import Cells
-from botorch_private.curator.mechanisms import history_cells
-from botorch_private.curator.mechanisms.cell_response import CellResponse
-from botorch_private.curator.mechanisms.history_cells import fit_score
+from botorch_private.curator.cells import fit_score as history_cells
+from botorch_private.curator.cells.cell_response import CellResponse
+from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.fit_score import fit_score
 from botorch_private.privacy.gaussian import gaussian_noise_std
 
 SCALING = PublicScaling([0.0, 0.0], [1.0, 10.0], names=["a", "b"])

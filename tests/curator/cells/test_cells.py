@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from botorch_private import Encoding
-from botorch_private.curator.features.cells import Cells
-from botorch_private.curator.features.cells_file import load_cells, save_cells
+from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.cells_file import load_cells, save_cells
+from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
 from botorch_private.curator.features.kinds import Category, Number, YesNo
-from botorch_private.curator.features.suggest_cells import suggest_cells, suggested_count
 
 SECRET = 7_654_321.125
 
@@ -87,7 +87,7 @@ def test_a_record_in_no_category_or_in_two_is_refused_by_its_row(codes):
     ],
 )
 def test_what_a_function_says_of_a_record_is_not_shown(function):
-    cells = Cells.of(lambda record: 0 if record[0] == 0 else function(record), 2)
+    cells = Cells.of(lambda record: 0 if record[0] == 0 else function(record), 2, features=1)
     with pytest.raises(ValueError, match="row 1 is in none") as caught:
         cells.of_records([[0.0], [SECRET]])
     assert str(int(SECRET)) not in str(caught.value)
@@ -96,9 +96,9 @@ def test_what_a_function_says_of_a_record_is_not_shown(function):
 
 
 def test_a_batched_function_gives_one_number_for_each_record():
-    cells = Cells.of(lambda rows: (rows[:, 0] > 1).long(), 2, batched=True)
+    cells = Cells.of(lambda rows: (rows[:, 0] > 1).long(), 2, features=1, batched=True)
     assert cells.of_records([[0.0], [2.0]]).tolist() == [0, 1]
-    short = Cells.of(lambda rows: [0], 2, batched=True)
+    short = Cells.of(lambda rows: [0], 2, features=1, batched=True)
     with pytest.raises(ValueError, match="one whole number for each record"):
         short.of_records([[0.0], [2.0]])
 
@@ -109,7 +109,7 @@ def test_a_function_cannot_change_the_records():
         return np.zeros(len(rows))
 
     table = torch.ones(3, 1, dtype=torch.float64)
-    Cells.of(spoil, 2, batched=True).of_records(table)
+    Cells.of(spoil, 2, features=1, batched=True).of_records(table)
     assert table.tolist() == [[1.0]] * 3
 
 

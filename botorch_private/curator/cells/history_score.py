@@ -29,13 +29,17 @@ class HistoryPromise:
     @property
     def sentence(self) -> str:
         """For a guarantee of the pool, whose cells were made from this history."""
-        who = f"cells were made from records of {self.people} people of a history, none of whom is in this table"
+        who = (
+            f"cells were made from records of {self.people} people of a history, none of whom is in "
+            f"this table"
+        )
         if math.isinf(self.epsilon):
             return f"{who}; the history was used as it is, because the curator says that it is public"
         seeded = ", but with noise from a seed, so that it does not hold" if self.seeded else ""
         return (
             f"{who}; to each of these another promise holds: any change of their whole record, outcome "
-            f"included, changes the cells by at most epsilon {self.epsilon:g} and delta {self.delta:g}{seeded}"
+            f"included, changes the cells by at most epsilon {self.epsilon:g} and delta "
+            f"{self.delta:g}{seeded}"
         )
 
 

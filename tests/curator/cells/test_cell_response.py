@@ -9,8 +9,8 @@ import torch
 from scipy.stats import binomtest, chisquare
 
 from botorch_private import Mechanism
-from botorch_private.curator.features.cells import Cells
-from botorch_private.curator.mechanisms.cell_response import CellResponse, ManyCellsWarning, told
+from botorch_private.curator.cells.cell_response import CellResponse, ManyCellsWarning, told
+from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.mechanisms.entropy import OSEntropy
 from botorch_private.privacy.response_law import ResponseLaw
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.curator.features.cells import Cells
+from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.mechanisms.base import Drawn
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
 from botorch_private.privacy.guarantee import PrivacyGuarantee

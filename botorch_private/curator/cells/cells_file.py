@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.whole_file import write_whole
-from botorch_private.curator.features.cells import Cells
-from botorch_private.curator.features.history_score import HistoryPromise, HistoryScore
+from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.history_score import HistoryPromise, HistoryScore
 from botorch_private.curator.features.ranges import load_encoding
 
 _NUMBERS = ("lower", "upper", "weights", "cuts")
@@ -97,7 +97,8 @@ def _score(content: dict[str, Any], path: Path) -> HistoryScore:
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise ValueError(
-            f"{path} must be a file of cells as 'cells from-history' writes it, but it was changed or is "
+            f"{path} must be a file of cells as 'cells from-history' writes it, but it was changed or "
+            f"is "
             f"not whole: make it again"
         ) from None
     return made

@@ -17,8 +17,8 @@ def suggested_count(epsilon: float) -> int:
     """How many cells to declare at a whole-record epsilon: ``e^(epsilon / 2)``, at least 2.
 
     A label is a lie with odds of ``(K - 1) e^-epsilon``. With ``e^(epsilon / 2)`` cells they are
-    ``e^(-epsilon / 2)``, and a cell that only this share of the records is in still has as many true labels
-    as lies. Nothing of a table is looked at.
+    ``e^(-epsilon / 2)``, and a cell that only this share of the records is in still has as many true
+    labels as lies. Nothing of a table is looked at.
 
     Args:
         epsilon: For any change of a whole record, > 0.
@@ -44,7 +44,8 @@ def suggest_cells(epsilon: float, encoding: Encoding) -> Encoding:
     numbers = sum(map(_is_number, encoding.features))
     if fixed * 2**numbers > MOST_CELLS:
         raise ValueError(
-            f"the declared features make at least {fixed * 2**numbers} cells, and {MOST_CELLS} are the most: "
+            f"the declared features make at least {fixed * 2**numbers} cells, and {MOST_CELLS} are "
+            f"the most: "
             f"leave features out"
         )
     left = suggested_count(epsilon) / fixed

@@ -1,18 +1,19 @@
 r"""Cells by a model of other people: a private linear score of a history, cut into cells.
 
-A curator may hold labelled records of *other* people: last year's stays, with their costs. A score that was
-learned from them is a public function of a record of the pool, so that the pool's people keep all of their
-promise. What the score tells about the people of the history is paid for here.
+A curator may hold labelled records of *other* people: last year's stays, with their costs. A score
+that was learned from them is a public function of a record of the pool, so that the pool's people keep
+all of their promise. What the score tells about the people of the history is paid for here.
 
-*The release.* One row of the history is ``v = (x, 1, y)``: features scaled to [-1, 1] by declared ranges and
-cut to the norm ``R``, and the outcome scaled to [-R, R] by its declared range. What is released is
-``M = sum v v'``, once, with Gaussian noise. Let ``u = (x, y)``, ``|u|^2 <= B^2 = 2 R^2``. Replacing one person
-changes ``M`` by ``|v v' - w w'|_F <= sqrt(2) (B^2 + 1)``: the maximum of ``2 B^4 - 2 c^2 + 4 B^2 - 4 c`` over
-``c = u . u'`` is at ``c = -1``. As a vector, entries off the diagonal count ``sqrt(2)`` each, once.
+*The release.* One row of the history is ``v = (x, 1, y)``: features scaled to [-1, 1] by declared
+ranges and cut to the norm ``R``, and the outcome scaled to [-R, R] by its declared range. What is
+released is ``M = sum v v'``, once, with Gaussian noise. Let ``u = (x, y)``, ``|u|^2 <= B^2 = 2 R^2``.
+Replacing one person changes ``M`` by ``|v v' - w w'|_F <= sqrt(2) (B^2 + 1)``: the maximum of ``2 B^4
+- 2 c^2 + 4 B^2 - 4 c`` over ``c = u . u'`` is at ``c = -1``. As a vector, entries off the diagonal count
+``sqrt(2)`` each, once.
 
-*The score.* Everything else is post-processing: ridge regression on the noisy moments, with a penalty of the
-noise's own size (as in Wang 2018, AdaSSP, whose penalty is of this order), and cuts at the normal quantiles of
-the score's mean and variance, which follow from the same moments.
+*The score.* Everything else is post-processing: ridge regression on the noisy moments, with a penalty
+of the noise's own size (as in Wang 2018, AdaSSP, whose penalty is of this order), and cuts at the normal
+quantiles of the score's mean and variance, which follow from the same moments.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from scipy.special import ndtri
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_labels
-from botorch_private.curator.features.history_score import (
+from botorch_private.curator.cells.history_score import (
     HistoryPromise,
     HistoryScore,
     cut_to_norm,
