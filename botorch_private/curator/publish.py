@@ -219,7 +219,7 @@ def publish_more(
 
 def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
     """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
-    deltas = [each.delta for each in guarantees if each is not None]
+    deltas = [each.delta for each in guarantees if each is not None and each.holds]
     caution = delta_caution(max(deltas, default=0.0), n)
     if caution is not None:
         warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator

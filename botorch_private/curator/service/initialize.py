@@ -14,8 +14,8 @@ from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.publish import planned_guarantee
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, make_folder
-from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
+from botorch_private.curator.table_ledger import ledger_of
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
 

@@ -6,7 +6,7 @@ import pytest
 
 from botorch_private.cli.main import main
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.service.table_ledger import ledger_of, ledger_path
+from botorch_private.curator.table_ledger import ledger_of, ledger_path
 
 AGES = "age,who\n" + "\n".join(f"{age},{age % 4}" for age in range(20, 32)) + "\n"
 
