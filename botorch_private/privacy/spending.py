@@ -18,10 +18,11 @@ from botorch_private.privacy.units import different_units
 def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = None) -> PrivacyGuarantee:
     """Add up what several releases of the same records, and answers about them, spend.
 
-    Pure l2 Laplace releases add their epsilons; Gaussian releases add their ``1 / std^2``, which is
-    exact; anything else goes through dp-accounting's privacy loss distributions (extra
-    ``accounting``), where l2 Laplace enters as a pure-epsilon event and a randomly projected
-    Gaussian as an ``(epsilon, delta)`` event, since no tighter dominating pair is proved for them.
+    Pure l2 Laplace releases add their epsilons; Gaussian releases add their ``1 / std^2``, averaged over
+    random subspaces, which is exact but for rounding up; a mixture of both goes through dp-accounting's
+    privacy loss distributions (extra ``accounting``), where l2 Laplace enters as a pure-epsilon event
+    and all Gaussians through random subspaces together as an ``(epsilon, delta)`` event, since no
+    tighter dominating pair is proved for them.
     Guarantees of outcomes enter at the whole width of their range, whatever the distance is.
 
     Args:

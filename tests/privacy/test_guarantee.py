@@ -236,14 +236,6 @@ def test_a_mixture_costs_less_than_the_sum_and_more_than_either():
     assert ours.epsilon == pytest.approx(theirs.get_epsilon_for_delta(1e-5), abs=1e-5)
 
 
-def test_a_projected_release_composes_as_an_event_with_its_own_delta():
-    total = compose([PROJECTED, PROJECTED])
-    assert total.delta == 2e-5
-    # Never more than basic composition, and never less than one of them.
-    law = PROJECTED.law
-    assert 1.0 < total.epsilon <= 2 * law.epsilon(1.0, 0.99e-5)
-
-
 def test_composition_of_compositions_is_flat_and_inherits_doubts():
     inner = compose([LAPLACE, LAPLACE.voided("seeded")])
     outer = compose([inner, LAPLACE])
@@ -352,24 +344,26 @@ def test_composed_gaussians_pay_for_the_arithmetic_of_every_draw():
     assert compose(parts, delta=3 * DELTA_FP).epsilon == math.inf
 
 
-def test_projected_events_pay_their_deltas_in_a_composition():
-    quiet = NoisyProjection(0.1, 1e-5, projection_dim=5, noise="gaussian").guarantee(2004, 20)
-    law, count, delta = quiet.law, 50, 1e-3
-    total = compose([quiet] * count, delta=delta)
-    slack = count * law.arithmetic_slack(1.0)
-    ideal_delta = (delta - count * DELTA_FP) * math.exp(-slack)
-    share = ideal_delta / (2 * count)
+def test_a_projected_event_pays_its_delta_in_a_mixture():
+    """l2 Laplace as pure events, and all projected Gaussians together as one with a delta of its own."""
+    pure = NoisyProjection(0.1).guarantee(2004, 20)
+    count, delta = 50, 1e-3
+    total = compose([pure] * count + [PROJECTED] * 2, delta=delta)
+    laws = [pure.law] * count + [PROJECTED.law] * 2
+    slack = sum(law.arithmetic_slack(1.0) for law in laws)
+    ideal_delta = (delta - len(laws) * DELTA_FP) * math.exp(-slack)
+    both = compose([PROJECTED] * 2, delta=ideal_delta / 2 + 2 * DELTA_FP).at(1.0)
 
     def accountant(event_delta):
-        event = pld.common.DifferentialPrivacyParameters(law.epsilon(1.0, share + DELTA_FP), event_delta)
-        loss = pld.privacy_loss_distribution.from_privacy_parameters(event).self_compose(count)
-        return loss.get_epsilon_for_delta(ideal_delta) + slack
+        event = pld.common.DifferentialPrivacyParameters(both, event_delta)
+        loss = pld.privacy_loss_distribution.from_privacy_parameters(event)
+        events = pld.common.DifferentialPrivacyParameters(pure.law.epsilon(1.0, 0.0), 0.0)
+        all_pure = pld.privacy_loss_distribution.from_privacy_parameters(events).self_compose(count)
+        return loss.compose(all_pure).get_epsilon_for_delta(ideal_delta) + slack
 
-    assert total.epsilon == pytest.approx(accountant(share), rel=1e-9)
-    # It beats basic composition here, and an accountant that forgot the events' deltas would not
-    # report as much.
-    assert total.epsilon < count * law.epsilon(1.0, ideal_delta / count)
-    assert total.epsilon > accountant(0.0) * (1 + 1e-6)
+    assert total.epsilon == pytest.approx(accountant(ideal_delta / 2), rel=1e-3)
+    # It beats basic composition here.
+    assert total.epsilon < count * pure.epsilon + both
 
 
 def test_the_sharpest_of_several_releases_locates_a_record():
