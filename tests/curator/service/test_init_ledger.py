@@ -126,6 +126,29 @@ def test_nothing_is_entered_where_nobody_agrees(place, monkeypatch, capsys):
     assert not (place / "stays.ledger.json").exists()
 
 
+def test_a_declared_budget_refuses_a_release_before_anybody_is_asked(place, capsys, monkeypatch):
+    assert init("one", "--privacy-budget", "7", "0") == 0
+    assert "at most epsilon 7 at 1 unit and delta 0 may be spent" in capsys.readouterr().out
+    assert init("two") == 0  # the ledger knows its budget
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail("somebody was asked"))
+    for options in ([], ["--privacy-budget", "7", "0"]):
+        said = refused(capsys, "three", *options)
+        assert "of that 6 is spent, and with this epsilon would be 9" in said
+    said = refused(capsys, "three", "--privacy-budget", "99", "0")
+    assert "budget must be the one that" in said
+    assert not (place / "three").exists()
+    assert epsilon_of("stays.ledger.json") == pytest.approx(6.0)
+
+
+def test_a_budget_binds_the_first_release_and_makes_no_ledger_where_it_refuses(place, capsys):
+    said = refused(capsys, "one", "--privacy-budget", "2", "0")
+    assert "of that 0 is spent, and with this epsilon would be 3" in said
+    assert "--privacy-budget: epsilon must be" in refused(capsys, "one", "--privacy-budget", "0", "0")
+    assert "--privacy-budget: delta must be" in refused(capsys, "one", "--privacy-budget", "9", "1")
+    assert not (place / "one").exists()
+    assert not (place / "stays.ledger.json").exists()
+
+
 @pytest.mark.parametrize("name", ["stays.csv", "stays.parquet", "my.stays.csv"])
 def test_the_ledger_has_the_name_of_the_table(tmp_path, name):
     path = ledger_path(tmp_path / name)
