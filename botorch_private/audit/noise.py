@@ -58,9 +58,9 @@ def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, see
     327,680 numbers, and 65,536 of noise where a subspace has few columns. For a table of 8,126
     records, noise that is 5 % too narrow or too wide is seen at a level of 1e-8 with 99.9 %
     probability in every d from 1 to 1,000, subspaces included (computed from the variance of the mean
-    length). `Findings.sees` has the number for the mechanism at hand. It sees no fault that shows only
-    in a rare record, or only outside of this process and its copies. With a rotation of 1,000 features
-    it takes ten seconds.
+    length). `Findings.sees` has the number for the mechanism at hand. It sees no fault that shows
+    only in a rare record, or only outside of this process and its copies. With a rotation of 1,000
+    features it takes ten seconds.
 
     Args:
         mechanism: What is audited. Its guarantee must state a law of noise.

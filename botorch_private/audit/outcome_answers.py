@@ -121,7 +121,7 @@ class _Asked:
         records = torch.linspace(0, 1, n, dtype=torch.float64).unsqueeze(-1)
         self._curator = curator(
             records,
-            PublicScaling([0.0], [1.0]),
+            PublicScaling([-1.0], [2.0]),
             NoisyProjection(1.0),
             outcomes,
             outcome_mechanism=mechanism,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _ARGUMENT = re.compile(r"(\w+)(?= must| needs|: )")  # how the library's refusals begin
-_VALUE = re.compile(r"\b(\w+)=(?=[\w'.-])")  # and how they give the value of another argument
+_VALUE = re.compile(r"(?<![(])(?<!, )\b(\w+)=(?=[\w'.-])")  # of another argument, but not in a call
 
 
 def in_words(

@@ -238,6 +238,8 @@ class Curator:
         Warns:
             PrivacyLeakWarning: Without ``repeats``, if one is within 0.001 units of one of the table.
         """
+        if repeats not in (True, False):
+            raise ValueError(f"repeats must be True or False, got {repeats!r}")
         table = self._scaling.check(records)
         answers = self._answers
         known = answers.objective.of_joining(outcomes, records, len(table))

@@ -151,18 +151,33 @@ class Ledger:
                 not hold while there is a budget; nothing is entered then.
             ValueError: If the ledger is of another table, by its number of records.
         """
+        with self._exclusive():
+            entries = self._after(guarantees, start, stop, everybody)
+            self._write(entries)
+            self._entries = entries
+
+    def require(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+        """Refuse what `spend` would refuse, and enter nothing; for a look before somebody is asked.
+
+        Args and errors are those of `spend`. What others enter meanwhile counts when it is spent.
+        """
+        with self._exclusive():
+            self._after(guarantees, start, stop)
+
+    def _after(
+        self, guarantees: tuple[PrivacyGuarantee, ...], start: int, stop: int, everybody: bool = False
+    ) -> list[Entry]:
+        """All entries with the new ones, or a refusal."""
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._exclusive():
-            self._refuse_other_table(start, stop)
-            start = 0 if everybody else start
-            new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
-            entries = [*self._entries, *new]
-            for history in _histories(entries, start, stop):
-                self._refuse_excess(history, len(new))
-            self._write(entries)
-            self._entries = entries
+        self._refuse_other_table(start, stop)
+        start = 0 if everybody else start
+        new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
+        entries = [*self._entries, *new]
+        for history in _histories(entries, start, stop):
+            self._refuse_excess(history, len(new))
+        return entries
 
     def copy(self, path: Path) -> None:
         """Write what was entered so far to another file."""

@@ -250,7 +250,7 @@ def publish_more(
     again = repeats or JOINED_AGAIN in guarantee.assumptions
     said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
     guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
-    _warn_of_delta(n + m, guarantee, old.outcome_guarantee)
+    _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
         ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
@@ -319,12 +319,12 @@ def check_ledger(ledger: Ledger | None) -> None:
         raise TypeError(f"ledger must be a Ledger, got {_type(ledger)}")
 
 
-def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None) -> None:
+def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None, stacklevel: int = 5) -> None:
     """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
-    deltas = [each.delta for each in guarantees if each is not None]
+    deltas = [each.delta for each in guarantees if each is not None and each.holds]
     caution = delta_caution(max(deltas, default=0.0), n)
     if caution is not None:
-        warnings.warn(caution, PrivacyLeakWarning, stacklevel=5)  # whoever made the curator
+        warnings.warn(caution, PrivacyLeakWarning, stacklevel=stacklevel)  # whoever has the curator
 
 
 def check_parts(scaling: Any, mechanism: Any) -> Domain:

@@ -93,7 +93,8 @@ def of_whole_records(guarantee: Any) -> bool:
 
 def kinds_of_outcomes(guarantee: Any) -> tuple[bool, bool]:
     """Whether outcomes of a record alone are covered, and such that may depend on other records."""
-    answers = [part for part in guarantee.parts or (guarantee,) if part.outcome_range is not None]
+    parts = (guarantee.parts or (guarantee,)) if guarantee.covers_outcomes else ()
+    answers = [part for part in parts if part.outcome_range is not None]
     return any(not each.shared_outcomes for each in answers), any(
         each.shared_outcomes for each in answers
     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
 
 from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon
+from botorch_private.privacy.group_privacy import majorant_epsilon
+from botorch_private.privacy.random_shift import Squares, summed
 
 _LARGEST_ACCOUNTED = 100.0
 
@@ -26,8 +30,8 @@ class Law(Protocol):
         """Epsilon for so many records that move by a distance > 0 each, `arithmetic_slack` included."""
         ...
 
-    def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
-        """Shift over standard deviation, where the noise is one Gaussian with a known shift."""
+    def gaussian_squares(self, distance: float, records: int = 1) -> Squares | None:
+        """Law of the squared shift over standard deviation, where the noise is Gaussian."""
         ...
 
     def arithmetic_slack(self, distance: float) -> float:
@@ -50,11 +54,11 @@ class Shift(NamedTuple):
 def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     """Epsilon of independent draws of noise on the same record, at a total ``delta``.
 
-    Pure draws (l2 Laplace) add. Gaussian draws without a projection into a subspace are one Gaussian
-    draw with ``mu^2 = sum mu_i^2``, exactly. Any mixture goes through dp-accounting's privacy loss
+    Pure draws (l2 Laplace) add. Gaussian draws are one draw with ``mu^2 = sum mu_i^2``, averaged over
+    random subspaces (`random_shift`). A mixture of both goes through dp-accounting's privacy loss
     distributions, or through basic composition where that costs less: l2 Laplace as a pure-epsilon
-    event (no one-dimensional Laplace pair is proved to dominate it), a projected Gaussian as an
-    ``(epsilon, delta)`` event.
+    event (no one-dimensional Laplace pair is proved to dominate it), and Gaussian draws through random
+    subspaces together as an ``(epsilon, delta)`` event.
 
     Every law says itself what it costs; nothing here knows its kind, so that a law of another kind
     needs no change here.
@@ -80,15 +84,44 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     ideal_delta = (delta - sum(records * law.delta_fp for law, _, records in shifts)) * math.exp(-slack)
     if ideal_delta <= 0:
         return math.inf
-    shifted = [law.gaussian_mu(distance, records) for law, distance, records in shifts]
-    known = [mu for mu in shifted if mu is not None]
-    if len(known) == len(shifts):
-        return gaussian_epsilon(ideal_delta, math.hypot(*known)) + slack
-    noisy = sum(not law.pure for law, _, _ in shifts)
-    basic = sum(_event(each, ideal_delta / noisy) for each in shifts)
+    squares = [law.gaussian_squares(distance, records) for law, distance, records in shifts]
+    gaussian = [each for each in squares if each is not None]
+    others = [each for each, square in zip(shifts, squares, strict=True) if square is None]
+    together = (
+        _Gaussian(summed(gaussian), any(each.records > 1 for each in shifts)) if gaussian else None
+    )
+    if together is not None and not others:
+        return together.epsilon(ideal_delta) + slack
+    noisy = sum(not each.law.pure for each in others) + len(gaussian[:1])
+    basic = sum(_event(each, ideal_delta / noisy) for each in others)
+    if together is not None:
+        basic += together.epsilon(ideal_delta / noisy)
     if basic > _LARGEST_ACCOUNTED:  # there the accountant takes minutes to find the same
         return basic + slack
-    return min(basic, _mixture_epsilon(shifts, ideal_delta)) + slack
+    return min(basic, _mixture_epsilon(together, others, ideal_delta)) + slack
+
+
+class _Gaussian(NamedTuple):
+    """All Gaussian draws together.
+
+    Where ``m`` records move and projections are random, ``mu^2`` is at most ``sum_k sum_i S_ki``: the
+    ``S_ki`` of draw ``k`` have one law for all records ``i``, and different draws are independent. By
+    Jensen's inequality for the convex majorant ``c`` of `group_privacy`, in one draw after the other,
+    ``E c(sum_k sum_i S_ki) <= E c(sum_k m S_k1)``, which is a mean over ``squares``.
+    """
+
+    squares: Squares
+    several: bool  # whether more than one record moves
+
+    @property
+    def projected(self) -> bool:
+        """Whether the shift is random."""
+        return len(self.squares.values) > 1
+
+    def epsilon(self, delta: float) -> float:
+        if self.several and self.projected:
+            return majorant_epsilon(delta, *self.squares)
+        return gaussian_epsilon(delta, np.sqrt(self.squares.values), self.squares.weights)
 
 
 def _event(shift: Shift, delta: float) -> float:
@@ -97,7 +130,7 @@ def _event(shift: Shift, delta: float) -> float:
     return law.epsilon(distance, delta + records * law.delta_fp, records)
 
 
-def _mixture_epsilon(shifts: Sequence[Shift], delta: float) -> float:
+def _mixture_epsilon(gaussian: _Gaussian | None, others: Sequence[Shift], delta: float) -> float:
     try:
         from dp_accounting.pld import common
         from dp_accounting.pld import privacy_loss_distribution as pld
@@ -106,22 +139,23 @@ def _mixture_epsilon(shifts: Sequence[Shift], delta: float) -> float:
             "composing different kinds of noise needs dp-accounting: "
             "pip install 'botorch-private[accounting]'"
         ) from error
+    projected = gaussian if gaussian is not None and gaussian.projected else None
     # Half of delta pays for the events that have a delta of their own, half is left for the rest.
-    known = [law.gaussian_mu(distance, records) for law, distance, records in shifts]
-    events = sum(not each.law.pure and mu is None for each, mu in zip(shifts, known, strict=True))
+    events = sum(not each.law.pure for each in others) + (projected is not None)
     event_delta = delta / (2 * events) if events else 0.0
+
+    def event(epsilon: float, own_delta: float) -> Any:
+        return pld.from_privacy_parameters(common.DifferentialPrivacyParameters(epsilon, own_delta))
+
     try:
         total = pld.identity()
-        for each, mu in zip(shifts, known, strict=True):
-            if mu is not None:
-                loss = pld.from_gaussian_mechanism(1 / mu)
-            else:
-                part_delta = 0.0 if each.law.pure else event_delta
-                part = _event(each, part_delta)
-                loss = pld.from_privacy_parameters(
-                    common.DifferentialPrivacyParameters(part, part_delta)
-                )
-            total = total.compose(loss)
+        if projected is not None:
+            total = event(projected.epsilon(event_delta), event_delta)
+        elif gaussian is not None:
+            total = pld.from_gaussian_mechanism(1 / math.sqrt(gaussian.squares.values[0]))
+        for each in others:
+            own_delta = 0.0 if each.law.pure else event_delta
+            total = total.compose(event(_event(each, own_delta), own_delta))
         return float(total.get_epsilon_for_delta(delta))
     except (MemoryError, OverflowError):  # too far apart for its grid: basic composition decides
         return math.inf

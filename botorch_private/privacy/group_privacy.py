@@ -5,14 +5,15 @@ Each of ``m`` records of a person moves by up to ``D``. The noise of the rows is
 together. Without a projection into fewer dimensions that is ``sqrt(m) D`` in the worst case, exactly.
 
 A projection ``P`` onto a random subspace is the same for all rows. With moves ``v_i`` the squared shift
-is ``sum_i |v_i P|^2 <= m D^2 sum_j w_j |u_j P|^2``, where ``u_j`` are the eigenvectors of ``sum_i v_i
-v_i^T``, and the ``w_j >= 0`` add up to 1. Which directions are worst depends on ``delta``, so they are
-bounded. As a function of ``s = mu^2``, delta of Gaussian noise (`gaussian_delta`) has the slope
+``mu^2`` is at most ``sum_i S_i``, where ``S_i = (|v_i P| + rounding)^2 / scale^2`` has the same law for
+all ``i``, whatever the directions are (`subspace_shrinkage`). How the ``S_i`` depend on each other does
+matter, and which directions are worst depends on ``delta``, so they are bounded. As a function of
+``s = mu^2``, delta of Gaussian noise (`gaussian_delta`) has the slope
 ``phi(sqrt(s) / 2 - epsilon / sqrt(s)) / (2 sqrt(s))``, which rises up to
 ``s* = 2 (sqrt(1 + epsilon^2) - 1)`` and falls from there on. So delta is below its convex majorant
 ``c``, which goes on straight from ``s*``, and by Jensen's inequality
-``E delta <= E c(sum_j w_j s_j) <= sum_j w_j E c(s_j) = E c(s_1)``: one direction for all moves, whose
-law `subspace_shrinkage` knows. ``c`` falls where epsilon rises, so that the smallest epsilon is a root.
+``E delta <= E c(sum_i S_i) <= (1 / m) sum_i E c(m S_i) = E c(m S_1)``: all moves in one direction.
+``c`` falls where epsilon rises, so that the smallest epsilon is a root.
 """
 
 from __future__ import annotations

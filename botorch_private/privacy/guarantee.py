@@ -21,6 +21,10 @@ OUTCOMES_NOT_COVERED = (
     "outcomes are answered as they are: what an outcome itself says about its record is not covered"
 )
 OUTCOMES_NOISED = "outcomes are answered with noise of their own, whose guarantee adds to this one"
+OUTCOMES_ALSO_BARE = (
+    "outcomes are answered with noise beside one release, and as they are beside another: what an "
+    "outcome itself says about its record is not covered"
+)
 OWN_OUTCOME = (
     "the outcome of a record is a matter of that record alone, and is answered with the same noise "
     "however often it is asked for: answers about different records do not add up"
@@ -153,8 +157,9 @@ class PrivacyGuarantee:
 
     @property
     def covers_outcomes(self) -> bool:
-        """Whether it is about answered outcomes."""
-        return any(part.outcome_range is not None for part in self.parts or (self,))
+        """Whether it is about answered outcomes: not where some are answered without noise as well."""
+        answers = any(part.outcome_range is not None for part in self.parts or (self,))
+        return answers and OUTCOMES_ALSO_BARE not in self.assumptions
 
     @property
     def shared_outcomes(self) -> bool:

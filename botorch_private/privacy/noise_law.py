@@ -56,6 +56,7 @@ from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
 from botorch_private.privacy.group_privacy import majorant_epsilon
+from botorch_private.privacy.random_shift import Squares
 
 GRID = 2.0**-12
 DELTA_FP = 2.0**-50
@@ -165,19 +166,24 @@ class NoiseLaw:
         mu = self.gaussian_mu(distance, records)
         if mu is not None:
             return gaussian_epsilon(ideal_delta, mu) + slack
-        shift, weights = self.shift(distance)
+        squares, weights = self.gaussian_squares(distance, records) or Squares.known(math.inf)
         if records == 1:
-            return gaussian_epsilon(ideal_delta, shift / self.scale, weights) + slack
-        return majorant_epsilon(ideal_delta, self._squares(distance, records), weights) + slack
+            return gaussian_epsilon(ideal_delta, np.sqrt(squares), weights) + slack
+        return majorant_epsilon(ideal_delta, squares, weights) + slack
 
-    def _squares(self, distance: float, records: int) -> np.ndarray:
-        """``mu^2`` of so many moves in one direction, linear in the square of what a projection does.
+    def gaussian_squares(self, distance: float, records: int = 1) -> Squares | None:
+        """Law of ``mu^2``, ``mu`` being shift over standard deviation; None for other noise.
 
-        ``(D q + rho)^2 <= (D + rho) (D q^2 + rho)`` (Cauchy-Schwarz), where ``rho`` is the rounding.
+        It is known where nothing is projected. Where a random projection stretches the moves of several
+        records, it is that of moves in one direction (see `group_privacy`).
         """
-        shrinkage, _ = subspace_shrinkage(self.features, self.dim)
-        square = (distance + self.rounding) * (distance * shrinkage**2 + self.rounding)
-        return records * square / self.scale**2
+        if self.kind != "gaussian":
+            return None
+        mu = self.gaussian_mu(distance, records)
+        if mu is not None:
+            return Squares.known(mu**2)
+        shift, weights = self.shift(distance)
+        return Squares(records * (shift / self.scale) ** 2, weights)
 
     @quiet_arithmetic
     def radius(self, probability: float) -> float:

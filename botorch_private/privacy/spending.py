@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from botorch_private._base import validate
 from botorch_private.privacy.guarantee import (
+    OUTCOMES_ALSO_BARE,
     OUTCOMES_NOISED,
     OUTCOMES_NOT_COVERED,
     PrivacyGuarantee,
@@ -18,11 +19,14 @@ from botorch_private.privacy.units import different_units
 def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = None) -> PrivacyGuarantee:
     """Add up what several releases of the same records, and answers about them, spend.
 
-    Pure l2 Laplace releases add their epsilons; Gaussian releases add their ``1 / std^2``, which is
-    exact; anything else goes through dp-accounting's privacy loss distributions (extra
-    ``accounting``), where l2 Laplace enters as a pure-epsilon event and a randomly projected
-    Gaussian as an ``(epsilon, delta)`` event, since no tighter dominating pair is proved for them.
-    Guarantees of outcomes enter at the whole width of their range, whatever the distance is.
+    Pure l2 Laplace releases add their epsilons; Gaussian releases add their ``1 / std^2``, averaged over
+    random subspaces, which is exact but for rounding up; a mixture of both goes through dp-accounting's
+    privacy loss distributions (extra ``accounting``), where l2 Laplace enters as a pure-epsilon event
+    and all Gaussians through random subspaces together as an ``(epsilon, delta)`` event, since no
+    tighter dominating pair is proved for them.
+    Guarantees of outcomes enter at the whole width of their range, whatever the distance is. Where one
+    release says that outcomes are answered with noise, and another one that they are answered as they
+    are, the total covers features alone.
 
     Args:
         guarantees: The guarantees of the releases, and of outcomes. One without names is taken to be
@@ -57,9 +61,9 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         )
     assumptions = dict.fromkeys(a for part in parts for a in part.assumptions)
     if features and len(features) < len(parts):  # outcomes are covered, beside features
-        assumptions = dict.fromkeys(
-            a for a in assumptions if a not in (OUTCOMES_NOISED, OUTCOMES_NOT_COVERED)
-        )
+        about = [assumptions.pop(each, 0) is None for each in (OUTCOMES_NOISED, OUTCOMES_NOT_COVERED)]
+        if all(about):  # one curator told with noise what another one told without
+            assumptions[OUTCOMES_ALSO_BARE] = None
     first = (units or parts)[0]
     if len(units) > 1:  # a step may be long in one release and none in another
         first = replace(first, unit=None, names=None, steps=(), features=None, projection_dim=None)

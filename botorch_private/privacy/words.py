@@ -79,7 +79,7 @@ def promised(guarantee: Any) -> Iterator[str]:
 
 def clipped(guarantee: Any) -> Iterator[str]:
     """Say to which ranges outcomes are clipped, where they are covered."""
-    parts = guarantee.parts or (guarantee,)
+    parts = (guarantee.parts or (guarantee,)) if guarantee.covers_outcomes else ()
     for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
         yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
 

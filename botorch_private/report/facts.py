@@ -87,7 +87,7 @@ class PublicFacts:
     Attributes:
         releases: Each release.
         total: What all of them promise together.
-        with_outcomes: That, and all answers; None where no answers are covered. Each release counts
+        with_outcomes: That, and all answers; None where answers are not covered. Each release counts
             noise of its own on the answers, also where a curator that released again kept it.
         features: Each column: a number, or one of those that hold a yes/no or a category.
         changes: Each yes/no and category.
@@ -167,10 +167,11 @@ def public_facts(
         second = Cost.at(total([*guarantees, guarantees[-1]]), 1.0)
     except ImportError as error:
         second = str(error)
+    answered = total([*guarantees, *outcomes]) if outcomes else None
     return PublicFacts(
         releases=tuple(_release_facts(*each) for each in named),
         total=together,
-        with_outcomes=total([*guarantees, *outcomes]) if outcomes else None,
+        with_outcomes=answered if answered is not None and answered.covers_outcomes else None,
         features=_features(together, ranges, slow),
         changes=tuple(
             Change(step, 1 / step.width, None if slow else Cost.at(together, step.width))

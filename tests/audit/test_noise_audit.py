@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from helpers.draws import seeded
-from scipy.stats import norm
 
 from botorch_private import (
     NoiseLaw,
@@ -60,7 +59,7 @@ def test_five_percent_has_a_p_value_below_one_in_a_hundred_million(kind, dim):
 @KINDS
 @pytest.mark.parametrize("dim", [1, 5, 60])
 def test_the_smallest_error_that_is_seen_is_seen_in_nearly_all_cases(kind, dim):
-    """40 samples at twice the stated error less the power's share: z well above the level."""
+    """40 samples whose noise is too narrow by just the error that is said to be seen."""
     claimed, rng, level = law(kind, dim), np.random.default_rng(1), 1e-4
     share = 1 - visible_error(claimed, 2000, level)
     seen = 0
@@ -68,7 +67,6 @@ def test_the_smallest_error_that_is_seen_is_seen_in_nearly_all_cases(kind, dim):
         found = reference(replace(claimed, scale=share * claimed.scale), 2000, rng)
         seen += next(length_checks(np.linalg.norm(found, axis=1), claimed, rng)).p_value < level
     assert seen >= 39
-    assert norm.isf(level / 2) > 3.8
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 3.0, 300.0, 20_000.0])
@@ -85,7 +83,7 @@ def test_the_smallest_error_that_is_seen_is_seen_in_nearly_all_cases(kind, dim):
     ],
 )
 def test_honest_noise_is_not_refuted_at_any_width(monkeypatch, epsilon, d, settings):
-    """Eight audits each of smaller tables: the smallest of some 4,000 p-values is no miracle."""
+    """Two audits each, of smaller tables: some 1,400 p-values over all cases, none below 1e-6."""
     monkeypatch.setattr(noise, "_ENTRIES", 2**12)
     monkeypatch.setattr(noise, "_NUMBERS_OF_NOISE", 2**11)
     monkeypatch.setattr(noise, "_MAP_ENTRIES", 2**10)

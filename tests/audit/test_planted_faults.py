@@ -409,20 +409,20 @@ def test_noise_on_answers_that_is_drawn_again_or_shared_is_seen(monkeypatch, cur
 
 @pytest.mark.parametrize("fault", [every_other_row_again, one_radius_a_block, second_block_again()])
 def test_no_bound_is_certified_from_rows_that_share_noise(monkeypatch, fault):
-    table = torch.zeros(50_000, 8, dtype=torch.float64)
+    table = torch.zeros(20_000, 22, dtype=torch.float64)
     moved = table[:2].clone()
     moved[0, 0] = 1.0
 
     def bounds():
         return (
-            empirical_epsilon(LAPLACE, table[:2], moved, 100_000, generator=seeded(1)),
+            empirical_epsilon(LAPLACE, table[:2], moved, 20_000, generator=seeded(1)),
             one_run_audit(LAPLACE, table, table + 0.5, generator=seeded(2)),
         )
 
     for result in bounds():
         assert result.problems == ()
         assert not result.refuted
-        assert 0.4 * result.claimed < result.honest < result.claimed
+        assert 0.1 * result.claimed < result.honest < result.claimed
     plant(monkeypatch, "sample_on_grid", fault)
     several, one = bounds()
     assert several.refuted

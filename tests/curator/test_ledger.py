@@ -86,6 +86,19 @@ def test_what_is_refused_is_not_entered():
     assert ledger.total == LAPLACE
 
 
+def test_what_would_be_refused_is_known_before_and_a_look_spends_nothing():
+    ledger = Ledger(budget(1.5))
+    for _ in range(3):
+        ledger.require(LAPLACE, start=0, stop=N)
+    ledger.spend(LAPLACE, start=0, stop=N)
+    with pytest.raises(BudgetError, match="of that 1 is spent, and with this epsilon would be 2"):
+        ledger.require(LAPLACE, start=0, stop=N)
+    with pytest.raises(ValueError, match="ledger must be of this table"):
+        ledger.require(LAPLACE, start=0, stop=N - 1)
+    ledger.require(LAPLACE, start=N, stop=N + 1)
+    assert len(ledger.entries) == 1
+
+
 def test_release_and_answers_are_entered_together_or_not_at_all():
     ledger = Ledger(budget(2.9))
     with pytest.raises(BudgetError, match=r"of that 0 is spent, and with this epsilon would be 3"):

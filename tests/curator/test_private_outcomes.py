@@ -12,6 +12,7 @@ from botorch_private import (
     BudgetError,
     Curator,
     DiscretePosterior,
+    Ledger,
     MeasurementError,
     Modeler,
     NoisyProjection,
@@ -19,12 +20,14 @@ from botorch_private import (
     PrivacyGuarantee,
     PublicScaling,
     Release,
+    compose,
     make_model,
     run,
 )
 from botorch_private.audit.bounds import certified_epsilon, gaussian_epsilon_from_rates
 from botorch_private.audit.likelihood import log_ratio
 from botorch_private.curator.publish import planned_guarantee
+from botorch_private.report.facts import public_facts
 
 N, D = 40, 2
 SCALING = PublicScaling([0.0] * D, [1.0] * D)
@@ -113,6 +116,31 @@ def test_without_a_mechanism_nothing_covers_the_outcomes():
     assert curator.release.outcome_variance == 0.0
     assert "answered as they are" in str(curator.guarantee)
     assert curator.query(0).value == float(OUTCOMES[curator.permutation[0]])
+
+
+def test_outcomes_that_another_curator_answers_as_they_are_are_not_said_to_be_covered():
+    """Two curators of one table: the noise of one hides nothing of what the other one tells."""
+    ledger = Ledger()
+    make_curator(outcome_mechanism=None, ledger=ledger)
+    total = make_curator(ledger=ledger).guarantee
+    text = str(total)
+    assert not total.covers_outcomes
+    assert total.holds
+    assert "the number of records, the outcomes and all other records are the same" in total.adjacency
+    assert "changing its outcome" not in text
+    assert "Outcomes are clipped" not in text
+    assert "with noise beside one release, and as they are beside another" in text
+    assert total.epsilon == pytest.approx(3 + 3 + 2)  # what the noised answers cost is not taken back
+    assert compose([total, NOISED.guarantee()]).covers_outcomes is False
+    assert make_curator(ledger=Ledger()).guarantee.covers_outcomes
+    assert PrivacyGuarantee.from_json(total.to_json()) == total
+
+
+def test_a_report_of_both_says_that_outcomes_are_not_covered():
+    releases = [make_curator(outcome_mechanism=each).release for each in (None, NOISED)]
+    facts = public_facts([(release, f"{i}") for i, release in enumerate(releases)])
+    assert facts.with_outcomes is None
+    assert public_facts([(releases[1], "1")]).with_outcomes.covers_outcomes
 
 
 def test_a_budget_is_for_release_and_answers_together():

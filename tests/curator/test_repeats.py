@@ -108,6 +108,23 @@ def test_people_who_may_be_in_the_table_are_charged_for_both_of_their_rows():
         curator.add(RECORDS[:1], RECORDS[:1, 0], repeats=True)
 
 
+@pytest.mark.parametrize("word", ["no", None, 2])
+def test_what_is_neither_true_nor_false_does_not_let_repeats_in(word):
+    curator = make_curator()
+    with pytest.raises(ValueError, match="repeats must be True or False"):
+        curator.add(RECORDS[:2], RECORDS[:2, 0], repeats=word)
+    assert len(curator.records) == N
+
+
+def test_a_large_delta_is_warned_of_where_records_join():
+    mechanism = NoisyProjection(1.0, 0.5, noise="gaussian")
+    with pytest.warns(PrivacyLeakWarning, match="TOO LARGE for a table of 30 records") as made:
+        curator = Curator(RECORDS, SCALING, mechanism, RECORDS[:, 0])
+    with pytest.warns(PrivacyLeakWarning, match="TOO LARGE for a table of 35 records") as grown:
+        curator.add(OTHERS, OTHERS[:, 0])
+    assert [warning.filename for warning in (*made, *grown)] == [__file__] * 2
+
+
 @pytest.mark.parametrize("chunk", [D, 7 * D, 2**21])
 def test_what_is_found_is_what_comparing_all_pairs_finds(chunk, monkeypatch):
     monkeypatch.setattr(repeats, "_CHUNK_ENTRIES", chunk)

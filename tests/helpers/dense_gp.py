@@ -48,9 +48,7 @@ VALUES = torch.sin(5 * ROWS[:, 0]) + ROWS[:, 1] - ROWS[:, 2].square()
 @functools.cache
 def private():
     scaling = PublicScaling([0.0] * 3, [1.0] * 3)
-    return PrivateProjectionTransform(
-        ROWS, scaling, NoisyProjection(8.0, projection_dim=3), generator=seeded(1)
-    )
+    return PrivateProjectionTransform(ROWS, scaling, NoisyProjection(8.0), generator=seeded(1))
 
 
 # --- the dense formula, in NumPy ---

@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from botorch_private.privacy.composition import Shift, composed_epsilon
+from botorch_private.privacy.gaussian import gaussian_epsilon
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
+from botorch_private.privacy.random_shift import summed
 
 LAPLACE = NoiseLaw("laplace", 3, 1.0, 3)
 GAUSSIAN = NoiseLaw("gaussian", 3, 4.0, 3)
@@ -15,11 +18,12 @@ DELTA = 1e-5
 
 @pytest.mark.parametrize("others", [[GAUSSIAN], [PROJECTED], [GAUSSIAN, PROJECTED]])
 def test_far_apart_a_mixture_costs_its_parts_and_all_of_the_arithmetic(others):
-    """Beyond epsilon 100 the accountant is not asked: the parts share delta, and add up."""
+    """Beyond epsilon 100 the accountant is not asked: l2 Laplace and all Gaussians together add up."""
     shifts = [Shift(LAPLACE, 120.0), *(Shift(law, 40.0) for law in others)]
     slack = sum(law.arithmetic_slack(distance) for law, distance, _ in shifts)
-    share = (DELTA - len(shifts) * DELTA_FP) * math.exp(-slack) / len(others)
-    parts = [law.epsilon(distance, share + DELTA_FP) for law, distance, _ in shifts]
+    ideal_delta = (DELTA - len(shifts) * DELTA_FP) * math.exp(-slack)
+    squares, weights = summed([law.gaussian_squares(40.0) for law in others])
+    parts = [LAPLACE.epsilon(120.0, 0.0), gaussian_epsilon(ideal_delta, np.sqrt(squares), weights)]
     assert sum(parts) > 100
     assert slack > 1e-9 * sum(parts)  # so that a sum without it would be told apart
     assert composed_epsilon(shifts, DELTA) == pytest.approx(sum(parts) + slack, rel=1e-11)

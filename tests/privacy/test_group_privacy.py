@@ -178,7 +178,7 @@ class Response:
     def epsilon(self, distance, delta, records=1):
         return records * self.cost
 
-    def gaussian_mu(self, distance, records=1):
+    def gaussian_squares(self, distance, records=1):
         return None
 
     def arithmetic_slack(self, distance):

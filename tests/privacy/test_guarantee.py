@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 from importlib import import_module
 
 import dp_accounting
+import numpy as np
 import pytest
 from dp_accounting import pld
 from helpers.missing import without
@@ -20,6 +21,7 @@ from botorch_private import (
 )
 from botorch_private.privacy.gaussian import gaussian_epsilon
 from botorch_private.privacy.noise_law import DELTA_FP, GRID
+from botorch_private.privacy.random_shift import summed
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.steps import Step
 
@@ -236,14 +238,6 @@ def test_a_mixture_costs_less_than_the_sum_and_more_than_either():
     assert ours.epsilon == pytest.approx(theirs.get_epsilon_for_delta(1e-5), abs=1e-5)
 
 
-def test_a_projected_release_composes_as_an_event_with_its_own_delta():
-    total = compose([PROJECTED, PROJECTED])
-    assert total.delta == 2e-5
-    # Never more than basic composition, and never less than one of them.
-    law = PROJECTED.law
-    assert 1.0 < total.epsilon <= 2 * law.epsilon(1.0, 0.99e-5)
-
-
 def test_composition_of_compositions_is_flat_and_inherits_doubts():
     inner = compose([LAPLACE, LAPLACE.voided("seeded")])
     outer = compose([inner, LAPLACE])
@@ -352,24 +346,33 @@ def test_composed_gaussians_pay_for_the_arithmetic_of_every_draw():
     assert compose(parts, delta=3 * DELTA_FP).epsilon == math.inf
 
 
-def test_projected_events_pay_their_deltas_in_a_composition():
-    quiet = NoisyProjection(0.1, 1e-5, projection_dim=5, noise="gaussian").guarantee(2004, 20)
-    law, count, delta = quiet.law, 50, 1e-3
-    total = compose([quiet] * count, delta=delta)
-    slack = count * law.arithmetic_slack(1.0)
-    ideal_delta = (delta - count * DELTA_FP) * math.exp(-slack)
-    share = ideal_delta / (2 * count)
+def test_a_projected_event_pays_its_delta_in_a_mixture():
+    """l2 Laplace as pure events, and all projected Gaussians together as one with a delta of its own."""
+    pure = NoisyProjection(0.1).guarantee(2004, 20)
+    count, delta = 20, 1e-3
+    total = compose([*[PROJECTED] * 2, *[pure] * count], delta=delta)
+    laws = [PROJECTED.law] * 2 + [pure.law] * count
+    slack = sum(law.arithmetic_slack(1.0) for law in laws)
+    ideal_delta = (delta - len(laws) * DELTA_FP) * math.exp(-slack)
+    squares, weights = summed([PROJECTED.law.gaussian_squares(1.0)] * 2)
 
     def accountant(event_delta):
-        event = pld.common.DifferentialPrivacyParameters(law.epsilon(1.0, share + DELTA_FP), event_delta)
-        loss = pld.privacy_loss_distribution.from_privacy_parameters(event).self_compose(count)
+        both = gaussian_epsilon(ideal_delta / 2, np.sqrt(squares), weights)
+        loss = event(both, event_delta)
+        for _ in range(count):
+            loss = loss.compose(event(pure.law.epsilon(1.0, 0.0), 0.0))
         return loss.get_epsilon_for_delta(ideal_delta) + slack
 
-    assert total.epsilon == pytest.approx(accountant(share), rel=1e-9)
-    # It beats basic composition here, and an accountant that forgot the events' deltas would not
+    def event(epsilon, event_delta):
+        event = pld.common.DifferentialPrivacyParameters(epsilon, event_delta)
+        return pld.privacy_loss_distribution.from_privacy_parameters(event)
+
+    assert slack > 1e-9  # far above the tolerance
+    assert total.epsilon == pytest.approx(accountant(ideal_delta / 2), rel=1e-12)
+    # It beats basic composition here, and an accountant that forgot the event's delta would not
     # report as much.
-    assert total.epsilon < count * law.epsilon(1.0, ideal_delta / count)
-    assert total.epsilon > accountant(0.0) * (1 + 1e-6)
+    basic = gaussian_epsilon(ideal_delta, np.sqrt(squares), weights) + count * pure.epsilon
+    assert accountant(0.0) * (1 + 1e-6) < total.epsilon < basic
 
 
 def test_the_sharpest_of_several_releases_locates_a_record():

@@ -13,6 +13,7 @@ from botorch_private.cli.streams import tell
 if TYPE_CHECKING:
     from botorch_private.curator.features.range_fit import RangeFit
     from botorch_private.curator.mechanisms import OutcomeMechanism
+    from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 # Arguments of the library whose options have other names.
 _ARGUMENTS = {
@@ -139,6 +140,14 @@ def add(verbs: Any) -> None:
         help="ledger of this table (default: TABLE.ledger.json beside the table, for all its releases)",
     )
     option(
+        "--privacy-budget",
+        type=float,
+        nargs=2,
+        metavar=("EPSILON", "DELTA"),
+        help="largest epsilon, at one unit, and delta that all releases of this table and the noised "
+        "answers may have together; for its first release (default: no limit)",
+    )
+    option(
         "--yes",
         action="store_true",
         help="do not ask; what clips a feature in more than half of the records is refused nevertheless",
@@ -174,6 +183,7 @@ def _init(options: argparse.Namespace) -> int:
             objective=options.objective,
             person=options.person,
             ledger=options.ledger,
+            privacy_budget=_privacy_budget(options),
             time_limit=options.time_limit,
             outcome_name=options.outcome,
             outcome_unit=options.unit,
@@ -189,6 +199,17 @@ def _init(options: argparse.Namespace) -> int:
         f"  botorch-private curator serve {options.folder}"
     )
     return 0
+
+
+def _privacy_budget(options: argparse.Namespace) -> PrivacyGuarantee | None:
+    from botorch_private.privacy.guarantee import PrivacyGuarantee
+
+    if options.privacy_budget is None:
+        return None
+    try:
+        return PrivacyGuarantee.budget(*options.privacy_budget)
+    except ValueError as error:
+        raise ValueError(f"--privacy-budget: {error}") from error
 
 
 def _show(options: argparse.Namespace, words: str) -> None:

@@ -13,13 +13,15 @@ from botorch_private.curator.features.persons import most_records, price_of_a_pe
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
+from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.objective import refuse_uncallable
 from botorch_private.curator.publish import planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
-from botorch_private.curator.service.table_ledger import ledger_of
 from botorch_private.curator.service.worker import load
+from botorch_private.curator.table_ledger import ledger_of, under_budget
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
@@ -39,6 +41,7 @@ def initialize(
     objective: str = "person",
     person: str | None = None,
     ledger: Path | None = None,
+    privacy_budget: PrivacyGuarantee | None = None,
     **settings: Any,
 ) -> Folder | None:
     """Release a table once, and make the folder that a server needs.
@@ -59,6 +62,8 @@ def initialize(
             ``agree`` and in the folder only. None: it is not said.
         ledger: File of what was spent on this table before; None: the one beside the table
             (`table_ledger`).
+        privacy_budget: Largest total on any record, over all releases of this table; a ledger keeps the
+            one that it was begun with. None: that one, or no limit.
         **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
 
     Returns:
@@ -67,7 +72,7 @@ def initialize(
     Raises:
         OSError: If a file is missing, or there is something at the folder's place.
         ValueError: If an argument, the table or its ledger is unusable; nothing is released then.
-        BudgetError: If the ledger's budget does not allow for it; nothing is released then.
+        BudgetError: If the ledger's budget does not allow for it; nobody is asked then.
     """
     if folder.exists():
         raise FileExistsError(f"there is something at {folder} already: name a new folder")
@@ -106,6 +111,8 @@ def initialize(
     promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
+    limited = under_budget(known, privacy_budget)
+    limited.require(*promises, start=0, stop=n)
     alone, before = total(promises), None if known is None else known.total
     spent = alone if before is None else total([before, *promises])
     words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
@@ -117,6 +124,8 @@ def initialize(
         )
     elif known is not None:
         words.append(f"It will be entered in {known.path}: keep that file with the table.")
+    if limited.budget is not None:
+        words.append(str(limited.budget))
     if own.caution:
         words.append(own.caution)
     price = None if most is None else price_of_a_person(spent, most)
@@ -124,6 +133,8 @@ def initialize(
         words.append(price)
     if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
+    if privacy_budget is not None:
+        known = Ledger(privacy_budget, None if known is None else known.path)
     with warnings.catch_warnings():
         for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
             warnings.simplefilter("ignore", told_already)

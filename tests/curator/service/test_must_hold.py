@@ -126,11 +126,11 @@ ALL = {row: row + 0.5 for row in range(20)}
 OLD = {row: row + 0.5 for row in range(5)}
 # What is done -> which values there are after a new start; a text: what its refusal says.
 CASES = {
-    "removed": (remove_all, "folder must be one that"),
-    "removed but its log": (lambda c: c.folder.database.unlink(), "folder must be one that"),
+    "removed": (remove_all, "DIR must be one that"),
+    "removed but its log": (lambda c: c.folder.database.unlink(), "DIR must be one that"),
     "moved away": (
         lambda c: c.folder.database.rename(c.folder.path / "x.db"),
-        "folder must be one that",
+        "DIR must be one that",
     ),
     "log removed": (remove_log, ALL),
     "log cut": (lambda c: cut(files(c)[1], 0), None),
@@ -142,7 +142,7 @@ CASES = {
     "backup copied over": (copy_over, OLD),
     "backup copied over with its time": (copy_over_with_its_time, OLD),
     "backup moved over": (move_over, OLD),
-    "release removed": (lambda c: c.folder.release.unlink(), "folder must be one that"),
+    "release removed": (lambda c: c.folder.release.unlink(), "DIR must be one that"),
     "release cut": (lambda c: cut(c.folder.release, 600), "is not the release that this folder"),
     "lock removed": (lambda c: c.folder.lock_file.unlink(), ALL),
 }

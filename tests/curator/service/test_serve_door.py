@@ -192,7 +192,7 @@ def test_a_damaged_database_ends_in_one_clear_line(folder, capsys, damage, comma
     assert code == 1
     assert said.out == ""
     (line,) = said.err.splitlines()
-    assert re.search("cannot be used|is damaged or cannot be read|folder must be one", line)
+    assert re.search("cannot be used|is damaged or cannot be read|DIR must be one", line)
     assert "41.7319" not in line
 
 

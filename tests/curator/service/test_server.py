@@ -210,7 +210,7 @@ def test_init_promises_release_and_answers_together(place):
         (["--plausible", "5", "1"], "plausible must be a smallest and a larger value"),
         (["--time-limit", "0", "--objective", "lab:total"], "--time-limit must be a finite number > 0"),
         (["--shared-outcomes"], "--shared-outcomes needs noise on the answers and a budget"),
-        (["--projection-dim", "1"], "delta must be > 0 for projection_dim=1 < d=2"),
+        (["--projection-dim", "1"], "--delta must be > 0 for --projection-dim 1 < d=2"),
         (["--id", "same"], "those in row 2 and row 3 are the same: whoever measures could take one"),
         (["--outcome-delta", "1e-5"], "--outcome-delta needs --outcome-epsilon and --outcome-range"),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from botorch_private.cli.main import main
 from botorch_private.curator.ledger import Ledger
-from botorch_private.curator.service.table_ledger import ledger_of, ledger_path
+from botorch_private.curator.table_ledger import ledger_of, ledger_path
 
 AGES = "age,who\n" + "\n".join(f"{age},{age % 4}" for age in range(20, 32)) + "\n"
 
@@ -123,6 +123,29 @@ def test_nothing_is_entered_where_nobody_agrees(place, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     command = ["curator", "init", "stays.csv", "one", "--ranges", "ranges.toml", "--epsilon", "3"]
     assert main(command) == 1
+    assert not (place / "stays.ledger.json").exists()
+
+
+def test_a_declared_budget_refuses_a_release_before_anybody_is_asked(place, capsys, monkeypatch):
+    assert init("one", "--privacy-budget", "7", "0") == 0
+    assert "at most epsilon 7 at 1 unit and delta 0 may be spent" in capsys.readouterr().out
+    assert init("two") == 0  # the ledger knows its budget
+    monkeypatch.setattr("builtins.input", lambda question: pytest.fail("somebody was asked"))
+    for options in ([], ["--privacy-budget", "7", "0"]):
+        said = refused(capsys, "three", *options)
+        assert "of that 6 is spent, and with this epsilon would be 9" in said
+    said = refused(capsys, "three", "--privacy-budget", "99", "0")
+    assert "budget must be the one that" in said
+    assert not (place / "three").exists()
+    assert epsilon_of("stays.ledger.json") == pytest.approx(6.0)
+
+
+def test_a_budget_binds_the_first_release_and_makes_no_ledger_where_it_refuses(place, capsys):
+    said = refused(capsys, "one", "--privacy-budget", "2", "0")
+    assert "of that 0 is spent, and with this epsilon would be 3" in said
+    assert "--privacy-budget: epsilon must be" in refused(capsys, "one", "--privacy-budget", "0", "0")
+    assert "--privacy-budget: delta must be" in refused(capsys, "one", "--privacy-budget", "9", "1")
+    assert not (place / "one").exists()
     assert not (place / "stays.ledger.json").exists()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from botorch_private.curator.ledger import Ledger
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,23 @@ def ledger_of(table: Path, n: int, named: Path | None) -> TableLedger:
         f"CAUTION: {beside.parent} cannot be written, so that no ledger can be kept beside the table. "
         f"Another release of it will not know of this one: name a ledger by --ledger FILE.",
     )
+
+
+def under_budget(ledger: Ledger | None, budget: PrivacyGuarantee | None) -> Ledger:
+    """The ledger of a table with a declared budget, for a look: no file is made.
+
+    Args:
+        ledger: That of the table; None: it has none.
+        budget: Declared limit; None: the one that the ledger has, if any.
+
+    Raises:
+        ValueError: If the ledger was begun with another budget, or with none.
+    """
+    if budget is None:
+        return Ledger() if ledger is None else ledger
+    if ledger is None or ledger.path is None or not ledger.path.exists():
+        return Ledger(budget)
+    return Ledger(budget, ledger.path)
 
 
 def _fitting(path: Path, table: Path, n: int) -> Ledger:
