@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from botorch_private.curator.cells.cell_response import CellResponse, ManyCellsWarning
+    from botorch_private.curator.cells.cells import Cells
+    from botorch_private.curator.cells.cells_file import load_cells, save_cells
+    from botorch_private.curator.cells.suggest_cells import suggest_cells
     from botorch_private.curator.curator import Curator
     from botorch_private.curator.features.encoding import Encoding
     from botorch_private.curator.features.kinds import Category, Number, YesNo
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
         fit_model,
         make_model,
     )
+    from botorch_private.modeler.models.label_kernel import LabelKernel
     from botorch_private.modeler.remote.client import RemoteCurator
     from botorch_private.modeler.remote.transport import RemoteError
     from botorch_private.modeler.run import run
@@ -53,6 +58,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BudgetError",
     "Category",
+    "CellResponse",
+    "Cells",
     "ClippedRecordsWarning",
     "Curator",
     "DenoisedRelease",
@@ -61,7 +68,9 @@ __all__ = [
     "Drawn",
     "Encoding",
     "History",
+    "LabelKernel",
     "Ledger",
+    "ManyCellsWarning",
     "MeasurementError",
     "Mechanism",
     "Modeler",
@@ -88,10 +97,13 @@ __all__ = [
     "add_noise",
     "compose",
     "fit_model",
+    "load_cells",
     "load_encoding",
     "load_ranges",
     "make_model",
     "run",
+    "save_cells",
+    "suggest_cells",
     "ucb_beta",
 ]
 
@@ -101,6 +113,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BudgetError": "curator.ledger",
     "Category": "curator.features.kinds",
+    "CellResponse": "curator.cells.cell_response",
+    "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
@@ -109,7 +123,9 @@ _HOMES = {
     "Drawn": "curator.mechanisms",
     "Encoding": "curator.features.encoding",
     "History": "modeler.history",
+    "LabelKernel": "modeler.models.label_kernel",
     "Ledger": "curator.ledger",
+    "ManyCellsWarning": "curator.cells.cell_response",
     "MeasurementError": "curator.objective",
     "Mechanism": "curator.mechanisms",
     "Modeler": "modeler.modeler",
@@ -136,10 +152,13 @@ _HOMES = {
     "add_noise": "curator.mechanisms",
     "compose": "privacy.spending",
     "fit_model": "modeler.models",
+    "load_cells": "curator.cells.cells_file",
     "load_encoding": "curator.features.ranges",
     "load_ranges": "curator.features.ranges",
     "make_model": "modeler.models",
     "run": "modeler.run",
+    "save_cells": "curator.cells.cells_file",
+    "suggest_cells": "curator.cells.suggest_cells",
     "ucb_beta": "modeler.acquisition",
 }
 

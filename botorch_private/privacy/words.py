@@ -124,7 +124,8 @@ def _other_distances(guarantee: Any) -> str:
 def _before_questions(guarantee: Any) -> Iterator[str]:
     """Say what the shuffled labels alone tell; see `PrivacyGuarantee.shuffled`."""
     n = guarantee.records
-    if n is None or not guarantee.holds:
+    drawn = [part for part in guarantee.parts or (guarantee,) if part.outcome_range is None]
+    if n is None or not guarantee.holds or any(part.law is None for part in drawn):
         return
     delta = 10.0 ** min(-5, math.floor(-math.log10(10 * n)))
     central = guarantee.shuffled(delta)
