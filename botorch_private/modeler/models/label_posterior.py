@@ -127,6 +127,7 @@ def discrete_posterior(
     model: Any, candidates: Tensor, *, max_memory: int | None = None
 ) -> DiscretePosterior:
     """The fastest exact posterior of all rows; see `DiscretePosterior`."""
-    if label_kernel(model) is not None and candidates.shape[-1] == 2:
+    plain = getattr(model, "input_transform", None) is None  # candidates are what the kernel takes
+    if plain and label_kernel(model) is not None and candidates.shape[-1] == 2:
         return LabelPosterior(model, candidates, max_memory=max_memory)
     return DiscretePosterior(model, candidates, max_memory=max_memory)
