@@ -301,7 +301,7 @@ BODY = "age,weight\n1,2\n3,4\n"
         (BODY.encode("utf-16-le"), "looks like UTF-16: .*encoding='utf-16-le'"),
         (BODY.encode("utf-16-be"), "looks like UTF-16: .*encoding='utf-16-be'"),
         (BODY.encode("utf-32"), "looks like UTF-32"),
-        (gzip.compress(BODY.encode(, mtime=0)), "looks compressed: unpack it"),
+        (gzip.compress(BODY.encode(), mtime=0), "looks compressed: unpack it"),
         (bz2.compress(BODY.encode()), "looks compressed: unpack it"),
         (b"<html><table><tr><td>age</td></tr></table>", "looks like a web page"),
         (b'[{"age": 1, "weight": 2}]', "looks like JSON: rewrite it once by pandas.read_json"),
