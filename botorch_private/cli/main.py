@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     add_output(
         demo, "the plot to write, .png, .pdf or .svg (default: demo.png)", default=Path("demo.png")
     )
+    from botorch_private.cli.cells import add_cells
     from botorch_private.cli.curator import add_curator
     from botorch_private.cli.optimize import add_optimize
     from botorch_private.cli.ranges import add_ranges
@@ -124,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_report(commands)
     add_ranges(commands)
+    add_cells(commands)
     add_curator(commands)
     add_optimize(commands)
     # Its own options are those of the benchmark, which prints its own help.

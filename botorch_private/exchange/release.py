@@ -28,6 +28,7 @@ from botorch_private.privacy.rounding import round_up
 _NAME, _WANTED = "botorch-private release", "a whole release file, as Release.save writes it"
 NOISY_ROWS = FileFormat(_NAME, 1, _WANTED)
 LABELS = FileFormat(_NAME, 2, _WANTED)  # which reads the other one as well
+LABEL_COLUMNS = 2  # of a release of labels: the label, and the number of the row
 _LEAST_SHARE = 0.01
 _SETTINGS = ("isotropic", "noise_dim", "noise_variance")
 _GUARANTEES = ("guarantee", "outcome_guarantee")
@@ -89,7 +90,7 @@ class Release:
         outcome_guarantee: PrivacyGuarantee | None = None,
     ) -> Release:
         """Release of ``n`` labels, in a random order that only the curator knows."""
-        rows = torch.empty(len(labels), 2, dtype=torch.float64)
+        rows = torch.empty(len(labels), LABEL_COLUMNS, dtype=torch.float64)
         rows[:, 0] = labels
         torch.arange(len(labels), out=rows[:, 1])
         return cls(rows, guarantee, 0.0, 1, True, outcome_guarantee, cells)
@@ -213,7 +214,7 @@ def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:
     n = len(rows)
-    if rows.shape[1] != 2 or not torch.equal(rows[:, 1], torch.arange(n, dtype=rows.dtype)):
+    if rows.shape[1] != LABEL_COLUMNS or not torch.equal(rows[:, 1], torch.arange(n, dtype=rows.dtype)):
         raise ValueError("candidates of cells must be n x 2: labels, and the numbers of the rows")
     labels = rows[:, 0]
     if not torch.equal(labels, labels.round()) or labels.min() < 0 or labels.max() >= cells.count:

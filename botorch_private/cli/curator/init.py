@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +13,9 @@ from botorch_private.cli.common import add_command, refusals
 from botorch_private.cli.streams import tell
 
 if TYPE_CHECKING:
+    from botorch_private.curator.cells.cells import Cells
     from botorch_private.curator.features.range_fit import RangeFit
-    from botorch_private.curator.mechanisms import OutcomeMechanism
+    from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
     from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 # Arguments of the library whose options have other names.
@@ -71,7 +74,21 @@ def add(verbs: Any) -> None:
         type=float,
         required=True,
         metavar="E",
-        help="epsilon for one unit of distance, > 0; 'ranges check' shows what a unit is",
+        help="epsilon for one unit of distance, > 0 ('ranges check' shows what a unit is); with "
+        "--whole-record for any change of a whole record",
+    )
+    option(
+        "--whole-record",
+        action="store_true",
+        help="protect whole records: --epsilon is for any change of one, yes/no and categories and all. "
+        "Of each record only its cell is told, and often another one as a lie; cells are declared by "
+        "edges in the file of --ranges ('cells suggest'), or by --cells",
+    )
+    option(
+        "--cells",
+        type=Path,
+        metavar="TOML",
+        help="with --whole-record: cells from a history of other people, by 'cells from-history'",
     )
     option(
         "--delta",
@@ -161,7 +178,6 @@ def add(verbs: Any) -> None:
 
 def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.ledger import BudgetError
-    from botorch_private.curator.mechanisms import NoisyProjection
     from botorch_private.curator.service.initialize import initialize
 
     def agree(words: str, fit: RangeFit) -> bool:
@@ -174,7 +190,8 @@ def _init(options: argparse.Namespace) -> int:
             options.table,
             options.folder,
             ranges=options.ranges,
-            mechanism=NoisyProjection(options.epsilon, options.delta, options.projection_dim),
+            mechanism=_mechanism(options),
+            cells=options.cells,
             agree=agree,
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=options.shared_outcomes,
@@ -210,6 +227,21 @@ def _privacy_budget(options: argparse.Namespace) -> PrivacyGuarantee | None:
         return PrivacyGuarantee.budget(*options.privacy_budget)
     except ValueError as error:
         raise ValueError(f"--privacy-budget: {error}") from error
+
+
+def _mechanism(options: argparse.Namespace) -> Mechanism | Callable[[Cells], Mechanism]:
+    """How records are released; for whole records, what makes it of cells that are read later."""
+    from botorch_private.curator.cells.cell_response import CellResponse
+    from botorch_private.curator.mechanisms import NoisyProjection
+
+    if not options.whole_record:
+        if options.cells is not None:
+            raise ValueError("--cells needs --whole-record")
+        return NoisyProjection(options.epsilon, options.delta, options.projection_dim)
+    for option, given in (("--delta", options.delta), ("--projection-dim", options.projection_dim)):
+        if given:
+            raise ValueError(f"{option} must be left out with --whole-record: what is told is pure")
+    return partial(CellResponse, options.epsilon)
 
 
 def _show(options: argparse.Namespace, words: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from botorch_private.curator.features.csv_shape import FIRST_ROW
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.features.tables import read_texts
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -42,13 +43,17 @@ def price_of_a_person(guarantee: PrivacyGuarantee, records: int) -> str:
     if records == 1:
         return f"No person has more than one record. {_OWN_EYES}"
     delta = max(guarantee.delta, records * guarantee.delta_fp)
+    whole = of_whole_records(guarantee)
+    changed = "are replaced by any others" if whole else "move by 1 unit each"
     text = (
-        f"The person with the most records has {records}. If all of them move by 1 unit each, epsilon "
+        f"The person with the most records has {records}. If all of them {changed}, epsilon "
         f"is {round_up(guarantee.at(1.0, records))} for that person, at delta {round_up(delta, 2)}."
     )
-    if guarantee.radius is not None:
+    if guarantee.radius is not None and not whole:
         far = 2 * guarantee.radius
-        whole = guarantee.at(far, records)
-        cost = "is not bounded" if math.isinf(whole) else f"costs epsilon {round_up(whole)}"
+        all_of_them = guarantee.at(far, records)
+        cost = "is not bounded"
+        if not math.isinf(all_of_them):
+            cost = f"costs epsilon {round_up(all_of_them)}"
         text += f" Replacing them all by any others ({far:g} units each) {cost}."
     return f"{text} {_OWN_EYES}"

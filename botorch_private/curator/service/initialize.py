@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.frames import OUTCOME_REMEDY
+from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.cells_file import load_cells
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
@@ -16,11 +19,12 @@ from botorch_private.curator.features.tables import read_encoded, read_identifie
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.objective import refuse_uncallable
-from botorch_private.curator.publish import planned_guarantee, require_memory_to_publish
+from botorch_private.curator.publish import Domain, planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
 from botorch_private.curator.service.worker import load
 from botorch_private.curator.table_ledger import ledger_of, under_budget
+from botorch_private.exchange.release import LABEL_COLUMNS
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
@@ -32,13 +36,14 @@ def initialize(
     folder: Path,
     *,
     ranges: Path,
-    mechanism: Mechanism,
+    mechanism: Mechanism | Callable[[Cells], Mechanism],
     agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
     shared_outcomes: bool = False,
     budget: int | None = None,
     identifiers: str | None = None,
     objective: str = "person",
+    cells: Path | None = None,
     person: str | None = None,
     ledger: Path | None = None,
     privacy_budget: PrivacyGuarantee | None = None,
@@ -50,7 +55,8 @@ def initialize(
         table: The records, .csv or .parquet.
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
-        mechanism: How records are released.
+        mechanism: How records are released; or what makes a mechanism of cells, for a release that
+            protects whole records.
         agree: Is told what will be promised and how the records lie in their ranges; says whether that
             privacy may be spent. What it is told second depends on the records: for the curator alone.
         outcome_mechanism: How answers are noised; None: they are not.
@@ -58,6 +64,7 @@ def initialize(
         budget: Largest number of different records that are measured; None: no limit.
         identifiers: Column with what staff call the records; None: "record 1" and so on.
         objective: "person", "column:NAME", or "module:function".
+        cells: File of cells, for a mechanism of cells; None: the edges in ``ranges``.
         person: Column that tells people apart, to say what the one with the most records pays: to
             ``agree`` and in the folder only. None: it is not said.
         ledger: File of what was spent on this table before; None: the one beside the table
@@ -85,6 +92,11 @@ def initialize(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
                 f"feature: delete [features.{name}] there"
             )
+    scaling: Domain | None = encoding.scaling
+    if not isinstance(mechanism, Mechanism):
+        scaling, mechanism = None, mechanism(_cells(encoding, ranges, cells))
+    elif cells is not None:
+        raise ValueError("cells must be None for a mechanism that adds noise")
     records = read_encoded(table, encoding)
     outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
     names = None if identifiers is None else read_identifiers(table, identifiers)
@@ -96,11 +108,9 @@ def initialize(
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
-    first = planned_guarantee(
-        n, encoding.scaling, mechanism, noised_outcomes=outcome_mechanism is not None
-    )
+    first = planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
     d = encoding.scaling.features
-    width = first.projection_dim or d
+    width = LABEL_COLUMNS if scaling is None else first.projection_dim or d
     # The file is in memory, too, before it is written.
     require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
     size = folder_size((n, width), d, measured_by)
@@ -140,7 +150,7 @@ def initialize(
             warnings.simplefilter("ignore", told_already)
         curator = Curator(
             records,
-            encoding.scaling,
+            scaling,
             mechanism,
             # Nobody measures in this process: the server asks a person, or its own worker.
             outcomes if outcomes is not None else _nobody,
@@ -150,6 +160,25 @@ def initialize(
             ledger=known,
         )
     return make_folder(folder, curator, person=price, **settings)
+
+
+def _cells(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
+    """Cells of the declared features: by their edges, or by a file of their own."""
+    if path is None:
+        return Cells.of_encoding(encoding, source=f"{ranges}: ")
+    found = load_cells(path)
+    if found.score is None:
+        raise ValueError(
+            f"cells must be a file of 'cells from-history', and {path} is none: edges belong into "
+            f"{ranges}"
+        )
+    if found.names is not None and found.names != encoding.names:
+        raise ValueError(
+            f"cells must be of the features of {ranges}, in their order, and those of {path} are others"
+        )
+    if found.features != len(encoding.names):
+        raise ValueError(f"cells must be of the {len(encoding.names)} columns of {ranges}, got others")
+    return found
 
 
 def _nobody(_: object) -> float:
