@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, refusals
+from botorch_private.cli.output import add_output, check_output, write_output
+from botorch_private.cli.streams import tell
 
 
 def add_cells(commands: Any) -> None:
@@ -70,7 +72,7 @@ def add_cells(commands: Any) -> None:
         action="store_true",
         help="the history is public, or its people agree: no noise, and the guarantee says so",
     )
-    option("--output", type=Path, required=True, metavar="TOML", help="file to write")
+    add_output(learn, "file to write (default: cells.toml)", metavar="TOML", default=Path("cells.toml"))
     check = add_command(verbs, "check", _check, "what declared cells amount to; no table is needed")
     check.add_argument("cells", type=Path, metavar="TOML", help="file of cells, or of ranges with edges")
     check.add_argument(
@@ -97,16 +99,13 @@ def _suggest(options: argparse.Namespace) -> int:
 
 
 def _learn(options: argparse.Namespace) -> int:
-    from botorch_private._base.whole_file import require_folder
     from botorch_private.curator.cells.cells import Cells
-    from botorch_private.curator.cells.cells_file import save_cells
+    from botorch_private.curator.cells.cells_file import cells_text
     from botorch_private.curator.features.ranges import load_encoding
     from botorch_private.curator.features.tables import read_encoded, read_table
 
+    check_output(options, options.output)
     with refusals(options):
-        require_folder(options.output)
-        if options.output.exists():
-            raise FileExistsError(f"there is something at {options.output} already: name a new file")
         encoding = load_encoding(options.ranges)
         if any(feature.name == options.outcome for feature in encoding.features):
             raise ValueError(
@@ -122,13 +121,13 @@ def _learn(options: argparse.Namespace) -> int:
             delta=options.delta,
             public=options.public,
         )
-        save_cells(cells, options.output)
     assert cells.score is not None
-    print(f"Wrote {options.output}: {cells.count} cells.")
-    print(f"{cells.score.promise.sentence.capitalize()}.")
-    print(
-        f"Next:\n  botorch-private curator init TABLE DIR --cells {options.output} --whole-record "
-        f"--epsilon 3"
+    write_output(options, options.output, cells_text(cells.score).encode("utf-8"))
+    tell(f"Wrote {options.output}: {cells.count} cells.")
+    tell(f"{cells.score.promise.sentence.capitalize()}.")
+    tell(
+        f"Next:\n  botorch-private curator init TABLE DIR --ranges {options.ranges} --whole-record "
+        f"--cells {options.output} --epsilon 3"
     )
     return 0
 

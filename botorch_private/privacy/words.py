@@ -14,6 +14,7 @@ from botorch_private.privacy.units import different_units, in_own_units, unit_wo
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _LARGEST_SPELLED_OUT = 50
+_WORTH_SAYING = 0.9  # of the epsilon of the labels themselves
 _SEVERAL = (2, 5)  # records of one person
 
 
@@ -129,7 +130,7 @@ def _before_questions(guarantee: Any) -> Iterator[str]:
         return
     delta = 10.0 ** min(-5, math.floor(-math.log10(10 * n)))
     central = guarantee.shuffled(delta)
-    if central.epsilon < guarantee.at(1.0):
+    if central.epsilon < _WORTH_SAYING * guarantee.at(1.0):
         yield (
             f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = {delta:g}, "
             f"since "

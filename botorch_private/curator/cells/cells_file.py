@@ -29,7 +29,7 @@ def save_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
         raise ValueError("cells must come from a history: declare others by edges in a file of ranges")
     if path.exists():
         raise FileExistsError(f"there is something at {path} already: name a new file")
-    write_whole(path, _text(cells.score).encode("utf-8"))
+    write_whole(path, cells_text(cells.score).encode("utf-8"))
 
 
 def load_cells(path: str | os.PathLike[str]) -> Cells:
@@ -50,7 +50,8 @@ def load_cells(path: str | os.PathLike[str]) -> Cells:
     return Cells.of_encoding(load_encoding(path), source=f"{path}: ")
 
 
-def _text(score: HistoryScore) -> str:
+def cells_text(score: HistoryScore) -> str:
+    """The file of cells of a history, as TOML."""
     promise = score.promise
     public = math.isinf(promise.epsilon)
     lines = [

@@ -25,6 +25,7 @@ from botorch_private.curator.service.make_folder import check_settings, folder_s
 from botorch_private.curator.service.worker import load
 from botorch_private.curator.table_ledger import ledger_of, under_budget
 from botorch_private.exchange.release import LABEL_COLUMNS
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
@@ -127,8 +128,9 @@ def initialize(
     spent = alone if before is None else total([before, *promises])
     words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
     if known is not None and before is not None:
+        where = "" if of_whole_records(spent) else " at one unit"
         words.append(
-            f"By {known.path} these records were released before: all together, epsilon at one unit is "
+            f"By {known.path} these records were released before: all together, epsilon{where} is "
             f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
             f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
