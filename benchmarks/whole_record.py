@@ -1,8 +1,8 @@
 """Regret against the epsilon of a whole record: noise on coordinates, cells, and cells from a history.
 
-Each run releases once with seeded noise (which voids the guarantee: a benchmark) and searches for 50 rounds
-after 5 random rows. Seeds from 1,000 on were used by no choice of a rule. What is done already is kept in
-``whole_record.jsonl`` beside the results, so that it can be stopped and goes on.
+Each run releases once with seeded noise (which voids the guarantee: a benchmark) and searches for 50
+rounds after 5 random rows. Seeds from 1,000 on were used by no choice of a rule. What is done already is
+kept in ``whole_record.jsonl`` beside the results, so that it can be stopped and goes on.
 
     python benchmarks/whole_record.py [--runs 48] [--tables hospital,branin]
 """
@@ -206,11 +206,11 @@ def write() -> None:
     lines = [
         "# Regret against the epsilon of a whole record",
         "",
-        "`python benchmarks/whole_record.py`. Simple regret in sigma of the outcome, mean +- standard error, "
-        "after 5 random and 50 chosen rows; seeds that no rule was chosen on. Cells: the suggested number, in "
-        "equal steps of the declared ranges of two features. History: one cut of a score that was learned from "
-        f"other records, for each of them epsilon {HISTORY_EPSILON:g} at delta {DELTA:g}. Noise: l2 Laplace on "
-        "the two features.",
+        "`python benchmarks/whole_record.py`. Simple regret in sigma of the outcome, mean +- standard",
+        "error, after 5 random and 50 chosen rows; seeds that no rule was chosen on. Cells: the suggested",
+        "number, in equal steps of the declared ranges of two features. History: one cut of a score that",
+        f"was learned from other records, for each of them epsilon {HISTORY_EPSILON:g} at delta {DELTA:g}.",
+        "Noise: l2 Laplace on the two features.",
         "",
         "| table | runs | random | arm | " + " | ".join(f"epsilon {e:g}" for e in EPSILONS) + " |",
         "| --- " * (4 + len(EPSILONS)) + "|",
