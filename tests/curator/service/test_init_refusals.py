@@ -26,7 +26,7 @@ def init(*more):
     [
         (["--projection-dim", "1000000000"], "releasing 12 records of 1 features in this way needs"),
         (["--delta", "1e-5", "--projection-dim", "1000000000"], "choose a smaller projection_dim"),
-        (["--unit", "\udce9"], "--unit must be text that UTF-8 can hold"),
+        (["--unit", "\udce9"], "--unit: must be a text in UTF-8"),
         (["--epsilon", "1e9", "--delta", "1e-5"], r"epsilon must be at most 1e+08 for Gaussian noise"),
     ],
 )
