@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.findings import Check, Findings
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import Mechanism
@@ -26,6 +27,7 @@ _TOLERANCE = 1e-9  # relative
 _UNIT_TOLERANCE = 1e-6  # a narrow range far from zero has few digits
 
 
+@on_cpu_by_default
 def clipping_audit(
     scaling: PublicScaling,
     mechanism: Mechanism,

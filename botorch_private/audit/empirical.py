@@ -11,6 +11,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.memory import require_memory
 from botorch_private.audit.bounds import (
     certified_epsilon,
@@ -32,6 +33,7 @@ _SAME_SUBSPACE = 1e-6  # relative residual
 
 
 @quiet_arithmetic
+@on_cpu_by_default
 def empirical_epsilon(
     mechanism: Mechanism,
     records: Any,

@@ -8,11 +8,13 @@ from typing import Any
 import torch
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.exchange.release import Release
 
 
+@on_cpu_by_default
 def known_sample_attack(
     release: Release, indices: Sequence[int], records: Any, scaling: PublicScaling | None = None
 ) -> Reconstruction:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import beta, kstest, norm, ortho_group, rankdata
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.findings import LEVEL, Check, Findings
 from botorch_private.audit.forked import in_two_copies
 from botorch_private.audit.goodness_of_fit import (
@@ -34,6 +35,7 @@ _NEEDED = ("apply", "guarantee", "isotropic")
 _OFF_GRID = 0.01  # of a step: what float64 may add
 
 
+@on_cpu_by_default
 def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, seed: int = 0) -> Findings:
     """Test whether a mechanism's noise has the law that its guarantee states, and is new each time.
 

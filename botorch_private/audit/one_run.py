@@ -11,6 +11,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.goodness_of_fit import reference
 from botorch_private.audit.honest import counterpart
 from botorch_private.audit.independent_rows import dependence
@@ -22,6 +23,7 @@ _LARGEST = 64.0
 _TOLERANCE = 1e-4
 
 
+@on_cpu_by_default
 def one_run_audit(
     mechanism: NoisyProjection,
     records: Any,

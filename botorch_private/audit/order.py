@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.progress import tqdm
 from botorch_private.exchange.release import Release
 
@@ -42,6 +43,7 @@ class OrderResult:
         return f"{verdict} (p = {self.p_value:.3g}, {self.permutations} permutations)"
 
 
+@on_cpu_by_default
 def order_audit(
     release: Release, records: Any, *, permutations: int = 199, seed: int = 0, progress: bool = True
 ) -> OrderResult:

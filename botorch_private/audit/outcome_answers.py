@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.claims import guarantee_audit
 from botorch_private.audit.findings import LEVEL, Check, Findings
 from botorch_private.audit.forked import in_two_copies
@@ -29,6 +30,7 @@ _FAR = 1e6  # widths of the range
 _FORKED = 64
 
 
+@on_cpu_by_default
 def answers_audit(
     mechanism: OutcomeMechanism,
     *,

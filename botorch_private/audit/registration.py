@@ -14,6 +14,7 @@ from scipy.stats import ortho_group
 
 from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.progress import tqdm
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.curator.features.scaling import PublicScaling
@@ -33,6 +34,7 @@ _LEAST_SHARE = 0.01  # of a direction's variance that noise is not held to expla
 
 
 @quiet_arithmetic
+@on_cpu_by_default
 def registration_attack(
     release: Release, sample: Any, scaling: PublicScaling, *, seed: int = 0, progress: bool = True
 ) -> Reconstruction:

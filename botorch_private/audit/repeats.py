@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
 
 
@@ -37,6 +38,7 @@ class RepeatsResult:
         )
 
 
+@on_cpu_by_default
 def repeats_audit(
     ask: Callable[[Any], Any], questions: Iterable[Any], *, times: int = 3
 ) -> RepeatsResult:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -34,6 +35,7 @@ class Replay:
     allowed: float
 
 
+@on_cpu_by_default
 def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0) -> Replay:
     """Release neighbouring tables with one seed, and compare them row by row.
 

@@ -160,7 +160,7 @@ REFUSED = [
     (WIDE, [lambda: PROJECTED.guarantee(N, D), lambda: curator_of(mechanism=PROJECTED)]),
     (NOISES, each(lambda noise: NoisyProjection(1.0, noise=noise), ["cauchy", None])),
     ("n must be an integer >= 2, got 1", [lambda: MECHANISM.guarantee(1, D)]),
-    ("n must be an integer >= 2, got 1", [lambda: planned_guarantee(1, SCALING, MECHANISM)]),
+    ("records must have at least 2 rows", [lambda: planned_guarantee(1, SCALING, MECHANISM)]),
     ("d must be an integer >= 1, got 0", [lambda: MECHANISM.guarantee(N, 0)]),
     ("scaled must have rows of norm at most 10000", [lambda: MECHANISM.apply(1e6 * RECORDS)]),
     # indices

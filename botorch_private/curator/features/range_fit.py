@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
@@ -165,6 +166,7 @@ class RangeFit:
         )
 
 
+@on_cpu_by_default
 def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     """Compare an ``n x d`` table, which the scaling has checked, with the declared ranges."""
     lower, upper = scaling.lower, scaling.upper

@@ -26,7 +26,7 @@ def init(*more):
     [
         (["--projection-dim", "1000000000"], "releasing 12 records of 1 features in this way needs"),
         (["--delta", "1e-5", "--projection-dim", "1000000000"], "choose a smaller projection_dim"),
-        (["--unit", "\udce9"], "--unit must be text that UTF-8 can hold"),
+        (["--unit", "\udce9"], "--unit: must be a text in UTF-8"),
         (["--epsilon", "1e9", "--delta", "1e-5"], r"epsilon must be at most 1e+08 for Gaussian noise"),
     ],
 )
@@ -34,7 +34,7 @@ def test_init_refuses_what_it_cannot_make_in_one_line_and_before_it_asks(place, 
     ledger = Ledger(PrivacyGuarantee.budget(epsilon=3.0), path="table.ledger.json")
     with pytest.raises(SystemExit) as stopped:
         init("--ledger", "table.ledger.json", *more)  # nobody is asked: there is no --yes
-    assert stopped.value.code == 1
+    assert stopped.value.code in (1, 2)  # 2: of an option, before the library is asked
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
     assert not (place / "clinic").exists()

@@ -13,6 +13,7 @@ from helpers.patience import wait_until
 from helpers.remote_server import Here, N, Server, make_modeler
 
 from botorch_private import Observation, Release, RemoteCurator, RemoteError, WithdrawnError, run
+from botorch_private.modeler.remote.transport import Transport
 
 
 class LosesReplies(httpx2.HTTPTransport):
@@ -248,7 +249,6 @@ def test_the_release_is_kept_and_then_only_asked_about(serve, tmp_path):
         assert curator.release.identity == Release.load(path).identity
     before = path.stat()
     with RemoteCurator(server.url, server.token, release_path=path) as curator:
-        server.folder.release.unlink()  # it could not be sent again
         assert curator.release.identity == curator.identity
     assert path.stat().st_mtime_ns == before.st_mtime_ns
     with RemoteCurator(other.url, other.token, release_path=path) as curator:
@@ -263,12 +263,18 @@ def test_the_release_is_kept_and_then_only_asked_about(serve, tmp_path):
     assert not list(tmp_path.glob(".release*"))
 
 
-def test_a_damaged_or_forged_release_is_refused_and_not_kept(serve, tmp_path):
+def test_a_damaged_or_forged_release_is_refused_and_not_kept(serve, tmp_path, monkeypatch):
+    """What a proxy does to it: the server itself sends no file but its own, whole."""
     server, other = serve(), serve()
     path = tmp_path / "kept.safetensors"
     whole = server.folder.release.read_bytes()
     for content in (whole[:-3], other.folder.release.read_bytes()):
-        server.folder.release.write_bytes(content)
+
+        def forged(self, path, file, *, etag=None, content=content):
+            file.write(content)
+            return True
+
+        monkeypatch.setattr(Transport, "download", forged)
         with (
             RemoteCurator(server.url, server.token, release_path=path) as curator,
             pytest.raises(RemoteError, match="it is damaged or another one: nothing was kept"),
