@@ -122,9 +122,7 @@ def response_audit(
     )
 
 
-def _told_tables(
-    mechanism: Any, law: ResponseLaw, records: int, rng: np.random.Generator
-) -> list[Told]:
+def _told_tables(mechanism: Any, law: ResponseLaw, records: int, rng: np.random.Generator) -> list[Told]:
     true = rng.integers(law.cells, size=records)
     drawn = mechanism.draw(_as_scaled(true))
     tables = [Told("the first release", true, _labels(drawn.rows))]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -57,6 +58,10 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
     Returns:
         What was found, with the distance that the row of the given pair moved.
 
+    Raises:
+        ValueError: If the tables do not differ in exactly one row, or the mechanism is a randomized
+            response.
+
     Example:
         >>> scaled = scaling.transform(records)
         >>> moved = scaled.clone()
@@ -64,6 +69,7 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
         >>> audit.replay(mechanism, scaled, moved).problems
         ()
     """
+    refuse_responses(mechanism)
     tables = neighbours(records, neighbour)
     validate.count(minimum=0, seed=seed)
 

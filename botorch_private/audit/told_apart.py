@@ -61,9 +61,7 @@ def alike_checks(name: str, one: Any, other: Any, law: ResponseLaw) -> Iterator[
         yield _apart(f"{what} of {name} are not those of the first", first, second[what].values)
 
 
-def _sequences(
-    true: np.ndarray, labels: np.ndarray, law: ResponseLaw
-) -> Iterator[tuple[str, _Centred]]:
+def _sequences(true: np.ndarray, labels: np.ndarray, law: ResponseLaw) -> Iterator[tuple[str, _Centred]]:
     yield "truths", _truths(true, labels, law)
     if law.cells > 2:
         yield "lies", _phases(true, labels, law)
