@@ -56,7 +56,8 @@ def order_audit(
     It does not change if rows or records are rotated, reflected, moved or scaled, so it sees through
     any random isometry, and statistically through a projection. It finds an order that is kept in
     part, such as blocks. Rows that are labels of cells are put where their cells lie; how they are
-    numbered does not count; where cells have no order and hold a record or two each, little shows. It does not find a fixed shuffle that the attacker knows (try it by passing
+    numbered does not count; where cells have no order and hold a record or two each, little shows.
+    It does not find a fixed shuffle that the attacker knows (try it by passing
     `records` in that order), and it flags a release sorted by its own noisy rows, which is no leak.
 
     Args:

@@ -1,11 +1,11 @@
 r"""Whether labels are told independently of each other, and of all other records.
 
-Truths are looked at as ``x = [true] - p``, and lies as phases, centred given the true cell: ``y =
-[lie] (exp(2 pi i label / K) + exp(2 pi i cell / K) / (K - 1))``, and the same of ``label - cell``. For an
-honest mechanism each of these has mean zero, whatever all other records and labels are. So the sum ``S_s``
-of the products of one sequence with another, ``s`` rows apart, is a martingale, and Bernstein's inequality
-(Freedman 1975) bounds the chance that it is as large, for each ``s``. All ``s`` are tried at once by a
-Fourier transform, and all are counted.
+Truths are looked at as ``x = [true] - p``, and lies as phases, centred given the true cell: ``y = [lie]
+(exp(2 pi i label / K) + exp(2 pi i cell / K) / (K - 1))``, and the same of ``label - cell``. For an
+honest mechanism each of these has mean zero, whatever all other records and labels are. So the sum
+``S_s`` of the products of one sequence with another, ``s`` rows apart, is a martingale, and Bernstein's
+inequality (Freedman 1975) bounds the chance that it is as large, for each ``s``. All ``s`` are tried at
+once by a Fourier transform, and all are counted.
 """
 
 from __future__ import annotations
@@ -80,11 +80,13 @@ def _phases(true: np.ndarray, labels: np.ndarray, law: ResponseLaw) -> _Centred:
 
 def _apart(name: str, one: _Centred, other: np.ndarray, *, same: bool = False) -> Check:
     """Whether the first, centred sequence goes with the other, at any number of rows apart."""
-    if not one.values.any():
+    if not one.values.any() or not other.any():
         return Check(name, 1.0)  # no lies
     n = len(one.values)
-    length = fft.next_fast_len(2 * n)
-    sums = fft.ifft(fft.fft(one.values, length) * np.conj(fft.fft(other, length)))
+    length: int = fft.next_fast_len(2 * n)  # pyright: ignore[reportAssignmentType]
+    one_there: Any = fft.fft(one.values, length)
+    other_there: Any = fft.fft(other, length)
+    sums: Any = fft.ifft(one_there * np.conj(other_there))
     sizes = np.abs(sums)
     if same:
         sizes[0] = 0.0

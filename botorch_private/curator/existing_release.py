@@ -91,8 +91,8 @@ def _labels_of(release: Release, cells: Cells, table: Tensor, order: Tensor) -> 
     law = promise.law
     if isinstance(law, ResponseLaw) and binom.cdf(true, len(order), law.p) < _BY_CHANCE:
         raise ValueError(
-            "records must be those of the release, in the order of the permutation: far fewer labels are "
-            "their cells than were told truly"
+            "records must be those of the release, in the order of the permutation: far fewer labels "
+            "are their cells than were told truly"
         )
     return Published(release, order, None, None, cells)
 

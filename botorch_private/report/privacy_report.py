@@ -126,6 +126,10 @@ def report(
     if trials is not None:
         validate.count(minimum=FEWEST_TRIALS, trials=trials)
     if scaling is not None:
+        for release, _ in named:
+            release.refuse_labels(
+                "a report of them takes no scaling and no records, since there is no unit"
+            )
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)
     table = _checked(records, scaling, named)

@@ -182,8 +182,8 @@ def test_a_truth_that_goes_with_the_cell_of_another_record_is_caught():
         up, down = (replace(law, truth=int(law.truth + step * law.truth // 40)) for step in (1, -1))
         return np.where(other, honest(cells, up), honest(cells, down))
 
-    caught(tell, says="told truly does not depend", count=4)
-    caught(tell, says="told truly does not depend", count=2)
+    caught(tell, says="told truly does not depend", count=4, records=250_000)
+    caught(tell, says="told truly does not depend", count=2, records=250_000)
 
 
 def test_labels_that_depend_on_what_all_others_are_are_caught():

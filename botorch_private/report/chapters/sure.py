@@ -14,6 +14,14 @@ from botorch_private.report.shown import down, given, percent, small, up, whole
 if TYPE_CHECKING:
     from botorch_private.report.table_facts import TableFacts
 
+_HOW_ATTACKED = (
+    "When this report was made, the mechanism was attacked on this machine, at the settings of the "
+    "release: two tables that differ in one record were released again and again, and an attacker "
+    "who knows both had to guess which of the two it was. Success bounds epsilon from below, with "
+    "the confidence given. A lower bound below the promise is no proof that the promise holds; one "
+    "above it refutes the promise."
+)
+
 
 def sure(
     facts: PublicFacts, audits: Sequence[AuditFacts], table: Sequence[TableFacts]
@@ -21,23 +29,26 @@ def sure(
     """The audit's lower bound beside the claim."""
     if facts.total.holds:
         yield Paragraph(
-            "The guarantee rests on a proof, not on a test: it follows from the noise and the declared "
-            "ranges alone. What a test can do is to catch software that does not do what was proved."
+            "The guarantee rests on a proof, not on a test: it follows from the "
+            f"{'draw of the labels' if facts.whole else 'noise and the declared ranges'} alone. What a test can do is to catch software that does not do what was proved."
         )
     else:
         yield Paragraph("The guarantee does not hold. A test can show how much more leaks at least.")
-    yield Paragraph(
-        "When this report was made, the mechanism was attacked on this machine, at the settings of the "
-        "release: two tables that differ in one record were released again and again, and an attacker "
-        "who knows both had to guess which of the two it was. Success bounds epsilon from below, with "
-        "the confidence given. A lower bound below the promise is no proof that the promise holds; one "
-        "above it refutes the promise."
-    )
     tested = [(audit.name, audit.result) for audit in audits if audit.result is not None]
+    if tested or not facts.whole:
+        yield Paragraph(_HOW_ATTACKED)
     if tested:
         yield _table("The attack on invented records", tested)
     for audit in audits:
-        if audit.result is None:
+        if audit.labels is not None:
+            yield Paragraph(
+                f"{audit.name}: labels of made-up records were told again and again on this machine, at the "
+                f"settings of the release, and compared with what is claimed: how often the truth is told, "
+                f"whether each lie is as likely, and whether a label depends on other records, or on random "
+                f"numbers that were used before. {_verdict(audit.labels)}"
+            )
+            yield from _seen(audit.labels)
+        elif audit.result is None:
             yield Paragraph(f"{audit.name} was not tested: {audit.untested}.", "note")
     one_run = [(each.name, each.one_run) for each in table if each.one_run is not None]
     if one_run:
@@ -65,7 +76,7 @@ def sure(
         )
     if any(each.refuted for each in (*audits, *table)):
         yield Paragraph("The attack REFUTES the promise. Do not use this release.", "bad")
-    elif results and facts.total.holds:
+    elif (results or any(each.labels for each in audits)) and facts.total.holds:
         yield Paragraph("The attack does not refute the promise.", "good")
     elif results:
         yield Paragraph(
@@ -92,8 +103,8 @@ def _noise(audit: AuditFacts) -> Iterator[Block]:
         )
     if audit.claim is not None:
         yield Paragraph(
-            f"{audit.name}: what is promised at each distance was computed again from the stated noise, "
-            f"in another way. {_verdict(audit.claim)}"
+            f"{audit.name}: what is promised at each distance was computed again from the stated "
+            f"{'chances of labels' if audit.labels is not None else 'noise'}, in another way. {_verdict(audit.claim)}"
         )
         yield from _seen(audit.claim)
 
