@@ -12,6 +12,7 @@ from scipy.stats import beta, norm
 
 from botorch_private._base import validate
 from botorch_private.audit.findings import Check, Findings
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.response_law import WHOLE, ResponseLaw
@@ -53,9 +54,10 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
     """
     if not isinstance(guarantee, PrivacyGuarantee):
         raise TypeError(f"guarantee must be a PrivacyGuarantee, got {type(guarantee).__name__}")
+    whole = of_whole_records(guarantee)  # the distance does not matter then
     if distances is None:
         radius = guarantee.radius
-        distances = (*_DISTANCES, *([2 * radius] if radius else []))
+        distances = (1.0,) if whole else (*_DISTANCES, *([2 * radius] if radius else []))
     for i, distance in enumerate(distances):
         validate.positive(**{f"distances[{i}]": distance})
     parts = guarantee.parts or (guarantee,)
@@ -73,15 +75,14 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
         claimed = guarantee.at(1.0)
         checks.append(
             Check.exact(
-                "the stated epsilon is that at one unit",
+                f"the stated epsilon is that {'of a whole record' if whole else 'at one unit'}",
                 claimed <= guarantee.epsilon * (1 + _TOLERANCE),
                 f"{guarantee.epsilon:.6g} is stated",
                 f"{claimed:.6g}",
             )
         )
-    sees = (
-        f"an epsilon below the least that is true at {', '.join(f'{d:g}' for d in distances)} units",
-    )
+    where = f"at {', '.join(f'{d:g}' for d in distances)} units"
+    sees = (f"an epsilon below the least that is true {'of a whole record' if whole else where}",)
     return Findings(tuple(checks), sees, tuple(unseen))
 
 
@@ -118,11 +119,13 @@ def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
 def _distance_checks(
     guarantee: PrivacyGuarantee, parts: Sequence[PrivacyGuarantee], distances: Sequence[float]
 ) -> Iterator[Check]:
+    whole = of_whole_records(guarantee)
     for distance in distances:
+        where = "of a whole record" if whole else f"at {distance:g} units"
         claimed = guarantee.at(distance)
         least = least_epsilon(parts, distance, guarantee.delta)
         yield Check.exact(
-            f"epsilon at {distance:g} units covers what the noise costs there",
+            f"epsilon {where} covers what the {'labels cost' if whole else 'noise costs there'}",
             claimed >= least * (1 - _TOLERANCE),
             f"{claimed:.6g} is claimed",
             f"at least {least:.6g}",

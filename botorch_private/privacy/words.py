@@ -14,6 +14,7 @@ from botorch_private.privacy.units import different_units, in_own_units, unit_wo
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _LARGEST_SPELLED_OUT = 50
+_WORTH_SAYING = 0.95  # of the local epsilon: below it the central one is better
 _SEVERAL = (2, 5)  # records of one person
 
 
@@ -131,7 +132,7 @@ def before_questions(guarantee: Any) -> Any:
     if n is None or not guarantee.holds or any(part.law is None for part in drawn):
         return None
     central = guarantee.shuffled(10.0 ** min(-5, math.floor(-math.log10(10 * n))))
-    return central if central.epsilon < guarantee.at(1.0) else None
+    return central if central.epsilon < _WORTH_SAYING * guarantee.at(1.0) else None
 
 
 def _before_questions(guarantee: Any) -> Iterator[str]:
@@ -139,8 +140,8 @@ def _before_questions(guarantee: Any) -> Iterator[str]:
     if central is not None:
         yield (
             f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = "
-            f"{central.delta:g}, since the labels of {guarantee.records:,} records are shuffled. From then "
-            f"on the promise above holds, and for records that were measured nothing more."
+            f"{central.delta:g}, since the labels of {guarantee.records:,} records are shuffled. From "
+            f"then on the promise above holds, and for records that were measured nothing more."
         )
 
 

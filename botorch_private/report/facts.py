@@ -18,8 +18,8 @@ from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
-from botorch_private.privacy.spending import total
 from botorch_private.privacy.response_law import ResponseLaw
+from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.units import in_own_units
 from botorch_private.privacy.words import before_questions
@@ -170,8 +170,8 @@ def public_facts(
     releases = [release for release, _ in named]
     if len({release.cells is None for release in releases}) > 1:
         raise ValueError(
-            "releases must all be labels of cells, or all noisy records: report on each kind alone, with "
-            "the ledger of all of them for the total"
+            "releases must all be labels of cells, or all noisy records: report on each kind alone, "
+            "with the ledger of all of them for the total"
         )
     guarantees = [release.guarantee for release in releases]
     outcomes = [r.outcome_guarantee for r in releases if r.outcome_guarantee is not None]

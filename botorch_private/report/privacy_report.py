@@ -125,11 +125,10 @@ def report(
     named = [(release, str(name)) for release, name in zip(found, names, strict=True)]
     if trials is not None:
         validate.count(minimum=FEWEST_TRIALS, trials=trials)
-    if scaling is not None:
+    if not (scaling is None and records is None and most_records is None):
         for release, _ in named:
-            release.refuse_labels(
-                "a report of them takes no scaling and no records, since there is no unit"
-            )
+            release.refuse_labels("there is no unit, so that its report takes no scaling and no records")
+    if scaling is not None:
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)
     table = _checked(records, scaling, named)

@@ -155,7 +155,7 @@ def test_a_stated_epsilon_below_the_odds_is_refuted(release):
 
     stated = {f.name: getattr(release.guarantee, f.name) for f in fields(PrivacyGuarantee)}
     found = audit.guarantee_audit(Less(**stated))
-    assert "covers what the noise costs there" in found.problems[0]
+    assert "covers what the labels cost" in found.problems[0]
 
 
 def test_labels_of_the_curator_are_told_as_stated():

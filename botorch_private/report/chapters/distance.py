@@ -20,7 +20,7 @@ def distance(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Bloc
             one unit; for the curator's eyes only.
     """
     if facts.whole:
-        yield from several_records(facts, most)
+        yield from several_records(facts)
         return
     yield Paragraph(
         "Close records are hard to tell apart, distant ones are not. The columns say, for two records "

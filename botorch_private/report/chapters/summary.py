@@ -45,18 +45,8 @@ def _leaks(facts: PublicFacts) -> str:
             "No limit is guaranteed. The figures of this report are what the settings would promise, "
             "not what is kept."
         )
-    cost, outcomes = facts.unit_cost, facts.with_outcomes
-    what = "the release" if len(facts.releases) == 1 else "all releases together"
-    text = (
-        in_words(facts)
-        if facts.whole
-        else (
-            f"Moving one record by one unit changes the chance of anything that can be concluded from "
-            f"{what} by a factor of at most {factor(cost.epsilon)}, up to an extra chance of "
-            f"{small(facts.total.delta)}. A spy who holds two such records equally likely tells them apart "
-            f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
-        )
-    )
+    outcomes = facts.with_outcomes
+    text = in_words(facts) if facts.whole else _near_records(facts)
     if outcomes is None:
         return f"{text} What an answered outcome says about its record comes on top, without a limit."
     if not outcomes.holds:
@@ -65,6 +55,17 @@ def _leaks(facts: PublicFacts) -> str:
     return (
         f"{text} With all answered outcomes, {_outcomes_changed(outcomes)} as well, the factor is "
         f"{factor(outcomes.epsilon)}, up to an extra chance of {small(outcomes.delta)}."
+    )
+
+
+def _near_records(facts: PublicFacts) -> str:
+    cost = facts.unit_cost
+    what = "the release" if len(facts.releases) == 1 else "all releases together"
+    return (
+        f"Moving one record by one unit changes the chance of anything that can be concluded from "
+        f"{what} by a factor of at most {factor(cost.epsilon)}, up to an extra chance of "
+        f"{small(facts.total.delta)}. A spy who holds two such records equally likely tells them apart "
+        f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
     )
 
 
@@ -101,6 +102,6 @@ def _second(facts: PublicFacts) -> str:
         return "It adds to what is known of every record; there is no limit to begin with."
     return (
         f"It adds up. One more release of the same records with the same settings takes epsilon "
-        f"{facts.where} from {up(facts.unit_cost.epsilon)} to {up(facts.second.epsilon)}, and the spy to at most "
-        f"{percent(facts.second.guess)}. Handing out the same file again costs nothing."
+        f"{facts.where} from {up(facts.unit_cost.epsilon)} to {up(facts.second.epsilon)}, and the spy "
+        f"to at most {percent(facts.second.guess)}. Handing out the same file again costs nothing."
     )

@@ -27,10 +27,11 @@ def sure(
     facts: PublicFacts, audits: Sequence[AuditFacts], table: Sequence[TableFacts]
 ) -> Iterator[Block]:
     """The audit's lower bound beside the claim."""
+    proved = "draw of the labels" if facts.whole else "noise and the declared ranges"
     if facts.total.holds:
         yield Paragraph(
-            "The guarantee rests on a proof, not on a test: it follows from the "
-            f"{'draw of the labels' if facts.whole else 'noise and the declared ranges'} alone. What a test can do is to catch software that does not do what was proved."
+            f"The guarantee rests on a proof, not on a test: it follows from the {proved} alone. What a "
+            f"test can do is to catch software that does not do what was proved."
         )
     else:
         yield Paragraph("The guarantee does not hold. A test can show how much more leaks at least.")
@@ -42,10 +43,10 @@ def sure(
     for audit in audits:
         if audit.labels is not None:
             yield Paragraph(
-                f"{audit.name}: labels of made-up records were told again and again on this machine, at the "
-                f"settings of the release, and compared with what is claimed: how often the truth is told, "
-                f"whether each lie is as likely, and whether a label depends on other records, or on random "
-                f"numbers that were used before. {_verdict(audit.labels)}"
+                f"{audit.name}: labels of made-up records were told again and again on this machine, "
+                f"at the settings of the release, and compared with what is claimed: how often the "
+                f"truth is told, whether each lie is as likely, and whether a label depends on other "
+                f"records, or on random numbers that were used before. {_verdict(audit.labels)}"
             )
             yield from _seen(audit.labels)
         elif audit.result is None:
@@ -102,9 +103,11 @@ def _noise(audit: AuditFacts) -> Iterator[Block]:
             "note",
         )
     if audit.claim is not None:
+        again = "at each distance was computed again from the stated noise"
+        if audit.labels is not None:
+            again = "was computed again from the stated chances of labels"
         yield Paragraph(
-            f"{audit.name}: what is promised at each distance was computed again from the stated "
-            f"{'chances of labels' if audit.labels is not None else 'noise'}, in another way. {_verdict(audit.claim)}"
+            f"{audit.name}: what is promised {again}, in another way. {_verdict(audit.claim)}"
         )
         yield from _seen(audit.claim)
 

@@ -79,8 +79,9 @@ def _row(name: str, guarantee: PrivacyGuarantee) -> tuple[str, ...]:
 def _second(facts: PublicFacts) -> str:
     if isinstance(facts.second, str):
         return f"What a further release would cost was not computed: {facts.second}."
+    fresh = "labels" if facts.whole else "noise"
     return (
-        f"A further release of the same records, with fresh noise and the settings of the last one, "
+        f"A further release of the same records, with fresh {fresh} and the settings of the last one, "
         f"would take epsilon {facts.where} from {up(facts.unit_cost.epsilon)} to "
         f"{up(facts.second.epsilon)} at delta {small(facts.second.delta)} (the factor to "
         f"{factor(facts.second.epsilon)}), and a spy would be right in at most "

@@ -18,7 +18,8 @@ def in_words(facts: PublicFacts) -> str:
     return (
         f"{_PROMISE} Epsilon is {up(cost.epsilon)}, and the factor {factor(cost.epsilon)}. A spy who "
         f"holds any two records equally likely tells them apart in at most {percent(cost.guess)} of "
-        f"cases; a coin does in half of them. This is so whatever is asked and answered later."
+        f"cases; a coin does in half of them. This holds of the labels, whatever is asked and "
+        f"answered later."
     )
 
 
@@ -27,8 +28,8 @@ def before_questions(facts: PublicFacts) -> Iterator[Paragraph]:
     central = facts.central
     if central is None:
         yield Paragraph(
-            "The rows are in a random order. For so few records, or records that joined later, no better "
-            "number than this one is stated for the time before the first question."
+            "The rows are in a random order. For so few records, or records that joined later, no "
+            "better number than this one is stated for the time before the first question."
         )
         return
     yield Paragraph(
@@ -41,13 +42,8 @@ def before_questions(facts: PublicFacts) -> Iterator[Paragraph]:
     )
 
 
-def several_records(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Block]:
-    """What a person with several records pays.
-
-    Args:
-        facts: Public ones.
-        most: The largest number of records that one person has, and what is promised to that person.
-    """
+def several_records(facts: PublicFacts) -> Iterator[Block]:
+    """What a person with several records pays."""
     yield Paragraph(
         "The promise is the same for any two records, however far apart: there is no unit. What weakens "
         "it is that a person has several records, each with a label of its own."
@@ -60,25 +56,19 @@ def several_records(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterat
             for count, c in facts.several
         ),
     )
-    if most is not None:
-        count, cost = most
-        yield Paragraph(
-            f"In your table the person with the most records has {whole(count)}. For that person epsilon "
-            f"is {up(cost.epsilon)}: a spy is right in at most {percent(cost.guess)} of cases."
-        )
 
 
 def left_to_attackers(release: ReleaseFacts, law: ResponseLaw, cost: Cost) -> Iterator[Block]:
     """What a perfect attacker is left with, who holds a label."""
     yield Paragraph(
-        f"{release.name}: of each record the release has one of {whole(law.cells)} labels, and no number. "
-        f"Even who knows which row is whose does not know whether its label is true: it is with "
-        f"probability {percent(law.p)}, and each other cell is told with {percent(law.q)}, by a draw that "
-        f"was made once."
+        f"{release.name}: of each record the release has one of {whole(law.cells)} labels, and no "
+        f"number. Even who knows which row is whose does not know whether its label is true: it is with "
+        f"probability {percent(law.p)}, and each other cell is told with {percent(law.q)}, by a draw "
+        f"that was made once."
     )
     yield Paragraph(
-        f"{release.name}: whatever a perfect attacker held possible of a person before, and however much "
-        f"else is known to them, the label multiplies the odds of one record against another by at most "
+        f"{release.name}: whatever a perfect attacker held possible of a person before, and however "
+        f"much else is known to them, the label multiplies the odds of one record against another by at most "
         f"{factor(cost.epsilon)}. Records in the same cell are not told apart at all."
     )
     if release.guarantee.seeded:
