@@ -13,6 +13,7 @@ from botorch_private.audit.outcome_answers import answers_audit
 from botorch_private.audit.reconstruction import Reconstruction
 from botorch_private.audit.registration import guess, registration_attack
 from botorch_private.audit.repeats import RepeatsResult, repeats_audit
+from botorch_private.audit.response import response_audit
 from botorch_private.audit.result import AuditResult
 from botorch_private.audit.same_noise import Replay, replay
 
@@ -37,4 +38,5 @@ __all__ = [
     "registration_attack",
     "repeats_audit",
     "replay",
+    "response_audit",
 ]

@@ -12,8 +12,10 @@ from scipy.stats import beta, norm
 
 from botorch_private._base import validate
 from botorch_private.audit.findings import Check, Findings
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.response_law import WHOLE, ResponseLaw
 
 _DISTANCES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLERANCE = 1e-9  # relative
@@ -28,10 +30,12 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
     than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``;
     Gaussian noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a
     random subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``.
+    Labels of cells cost the logarithm of the odds of the truth, at any distance.
     A claim below it is false, such as one that grows in proportion to the distance where the noise is
     Gaussian, one for half the distance, or one that forgets how much a subspace stretches.
 
-    It takes the stated law for granted: `noise_audit` tests whether the noise has it.
+    It takes the stated law for granted: `noise_audit` tests whether the noise has it, and
+    `response_audit` whether labels do.
 
     Args:
         guarantee: Of a release, of answers, or of several together.
@@ -50,9 +54,10 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
     """
     if not isinstance(guarantee, PrivacyGuarantee):
         raise TypeError(f"guarantee must be a PrivacyGuarantee, got {type(guarantee).__name__}")
+    whole = of_whole_records(guarantee)  # the distance does not matter then
     if distances is None:
         radius = guarantee.radius
-        distances = (*_DISTANCES, *([2 * radius] if radius else []))
+        distances = (1.0,) if whole else (*_DISTANCES, *([2 * radius] if radius else []))
     for i, distance in enumerate(distances):
         validate.positive(**{f"distances[{i}]": distance})
     parts = guarantee.parts or (guarantee,)
@@ -70,15 +75,14 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
         claimed = guarantee.at(1.0)
         checks.append(
             Check.exact(
-                "the stated epsilon is that at one unit",
+                f"the stated epsilon is that {'of a whole record' if whole else 'at one unit'}",
                 claimed <= guarantee.epsilon * (1 + _TOLERANCE),
                 f"{guarantee.epsilon:.6g} is stated",
                 f"{claimed:.6g}",
             )
         )
-    sees = (
-        f"an epsilon below the least that is true at {', '.join(f'{d:g}' for d in distances)} units",
-    )
+    where = f"at {', '.join(f'{d:g}' for d in distances)} units"
+    sees = (f"an epsilon below the least that is true {'of a whole record' if whole else where}",)
     return Findings(tuple(checks), sees, tuple(unseen))
 
 
@@ -93,6 +97,11 @@ def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
     pure, squared, least = 0.0, 0.0, [0.0]
     for part in parts:
         law = part.law
+        if isinstance(law, ResponseLaw):
+            # The true cell of one record is told with p, and with q of the other.
+            lies = WHOLE - law.truth
+            pure += math.log(law.truth) - math.log(lies) + math.log(law.cells - 1)
+            continue
         assert isinstance(law, NoiseLaw)
         shift = (distance if part.outcome_range is None else 1.0) / law.scale
         if law.kind == "laplace":
@@ -110,11 +119,13 @@ def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
 def _distance_checks(
     guarantee: PrivacyGuarantee, parts: Sequence[PrivacyGuarantee], distances: Sequence[float]
 ) -> Iterator[Check]:
+    whole = of_whole_records(guarantee)
     for distance in distances:
+        where = "of a whole record" if whole else f"at {distance:g} units"
         claimed = guarantee.at(distance)
         least = least_epsilon(parts, distance, guarantee.delta)
         yield Check.exact(
-            f"epsilon at {distance:g} units covers what the noise costs there",
+            f"epsilon {where} covers what the {'labels cost' if whole else 'noise costs there'}",
             claimed >= least * (1 - _TOLERANCE),
             f"{claimed:.6g} is claimed",
             f"at least {least:.6g}",
@@ -123,6 +134,8 @@ def _distance_checks(
 
 def _subspace(part: PrivacyGuarantee) -> bool:
     """Whether records went through a random subspace: by the numbers of columns, not by the law."""
+    if isinstance(part.law, ResponseLaw):
+        return False
     r, d = part.projection_dim, part.features
     return r is not None and d is not None and r < d
 

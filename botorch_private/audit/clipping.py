@@ -13,6 +13,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.findings import Check, Findings
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.mechanisms import Mechanism
 from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
@@ -63,6 +64,7 @@ def clipping_audit(
 
     Raises:
         TypeError: If an argument is something else, such as swapped ones.
+        ValueError: If the mechanism is a randomized response.
 
     Example:
         >>> audit.clipping_audit(scaling, mechanism).problems
@@ -70,6 +72,9 @@ def clipping_audit(
     """
     if not isinstance(scaling, PublicScaling):
         raise TypeError(f"scaling must be a PublicScaling, got {type(scaling).__name__}")
+    refuse_responses(
+        mechanism, "cells have no unit and no ball; a value outside its ends counts as the nearest end"
+    )
     validate.count(minimum=0, seed=seed)
     if curator is None:
         # Late: who only reads releases need not have what a curator keeps.

@@ -22,6 +22,7 @@ from botorch_private.audit.goodness_of_fit import reference
 from botorch_private.audit.honest import counterpart
 from botorch_private.audit.independent_rows import dependence
 from botorch_private.audit.likelihood import log_ratio
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.audit.result import AuditResult
 from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
@@ -74,7 +75,8 @@ def empirical_epsilon(
         far narrower than claimed: `noise_audit` sees a wrong width.
 
     Raises:
-        ValueError: If the tables do not differ in exactly one row, or a number is out of range.
+        ValueError: If the tables do not differ in exactly one row, a number is out of range, or the
+            mechanism is a randomized response.
 
     Example:
         >>> scaled = scaling.transform(records)
@@ -84,6 +86,7 @@ def empirical_epsilon(
         >>> round(found.claimed, 2)  # promised; found.lower_bound is what the test certifies
         3.0
     """
+    refuse_responses(mechanism)
     tables = neighbours(records, neighbour)
     validate.count(minimum=100, trials=trials)
     validate.probability(confidence=confidence)

@@ -37,7 +37,8 @@ def known_sample_attack(
         ones, and infinite where they are too few to tell.
 
     Raises:
-        ValueError: If an index is out of range or named twice, or the records do not fit.
+        ValueError: If an index is out of range or named twice, or the records do not fit, or
+            if rows are labels of cells.
 
     Example:
         >>> known = [0, 1, 2]  # released rows of people whose records the attacker has
@@ -46,6 +47,10 @@ def known_sample_attack(
         >>> found.records.shape
         torch.Size([60, 2])
     """
+    release.refuse_labels(
+        "no map leads from them to records, however many are known; what a label says of its record is "
+        "bounded by guarantee.at, and response_audit tests it"
+    )
     n = len(release.candidates)
     rows = [validate.index(n, **{f"indices[{i}]": index}) for i, index in enumerate(indices)]
     if len(set(rows)) < len(rows):

@@ -22,6 +22,7 @@ from botorch_private.audit.goodness_of_fit import (
 )
 from botorch_private.audit.independent_rows import pair_checks, repeated_rows, row_checks
 from botorch_private.audit.recovered_noise import Recovered, frame_of, recovered_noise, released
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.curator.mechanisms import Mechanism
 from botorch_private.privacy.noise_law import NoiseLaw
 
@@ -86,6 +87,7 @@ def noise_audit(mechanism: Mechanism, records: Any, *, level: float = LEVEL, see
             "mechanism must be a mechanism such as NoisyProjection(epsilon=1.0): it needs "
             + ", ".join(_NEEDED)
         )
+    refuse_responses(mechanism)
     scaled = validate.matrix(records=records, minimum_rows=2).numpy()
     validate.probability(level=level)
     validate.count(minimum=0, seed=seed)

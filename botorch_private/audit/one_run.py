@@ -16,6 +16,7 @@ from botorch_private.audit.goodness_of_fit import reference
 from botorch_private.audit.honest import counterpart
 from botorch_private.audit.independent_rows import dependence
 from botorch_private.audit.likelihood import log_ratio
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.audit.result import AuditResult
 from botorch_private.curator.mechanisms import NoisyProjection
 
@@ -50,7 +51,8 @@ def one_run_audit(
         test finds for honest noise.
 
     Raises:
-        ValueError: If the tables do not fit, a row has no alternative, or the mechanism projects.
+        ValueError: If the tables do not fit, a row has no alternative, or the mechanism projects, or
+            is a randomized response.
 
     Example:
         >>> scaled = scaling.transform(records)
@@ -58,6 +60,7 @@ def one_run_audit(
         >>> round(found.claimed, 2)  # promised at this distance; found.lower_bound is certified
         4.24
     """
+    refuse_responses(mechanism)
     one = validate.matrix(records=records, minimum_rows=2)
     other = validate.matrix(alternatives=alternatives, minimum_rows=2)
     if one.shape != other.shape:

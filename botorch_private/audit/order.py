@@ -14,6 +14,7 @@ from botorch_private._base.progress import tqdm
 from botorch_private.exchange.release import Release
 
 _LEVEL = 0.01
+_CORNERS = 32  # columns for a part of the cells without an order
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ def order_audit(
 
     It does not change if rows or records are rotated, reflected, moved or scaled, so it sees through
     any random isometry, and statistically through a projection. It finds an order that is kept in
-    part, such as blocks. It does not find a fixed shuffle that the attacker knows (try it by passing
+    part, such as blocks. Rows that are labels of cells are put where their cells lie; how they are
+    numbered does not count; where cells have no order and hold a record or two each, little shows.
+    It does not find a fixed shuffle that the attacker knows (try it by passing
     `records` in that order), and it flags a release sorted by its own noisy rows, which is no leak.
 
     Args:
         release: What was released, ``n`` rows.
-        records: ``n x d`` scaled records in the table's order.
+        records: ``n x d`` scaled records in the table's order; for labels of cells raw ones will do.
         permutations: Random orders, >= 99; the least p-value is ``1 / (permutations + 1)``.
         seed: Of the random orders.
         progress: Whether to show a progress bar (on a terminal, after two seconds).
@@ -75,7 +78,7 @@ def order_audit(
         True
     """
     X = validate.matrix(records=records, minimum_rows=2)
-    rows = release.candidates
+    rows = _places(release)
     if len(X) != len(rows):
         raise ValueError(f"records must have a row for each of {len(rows)} released rows, got {len(X)}")
     validate.count(minimum=99, permutations=permutations)
@@ -95,6 +98,28 @@ def order_audit(
         order=list(orders)[int(fits.argmax())],
         permutations=int(permutations),
     )
+
+
+def _places(release: Release) -> Tensor:
+    """What is compared of each row: not the number that a row of a label has beside it."""
+    if release.cells is None:
+        return release.candidates
+    assert release.labels is not None
+    space = release.cells
+    places = space.coordinates(release.labels)
+    columns = []
+    for column, part in enumerate(space.telling):
+        place = places[:, column : column + 1]
+        if not space.ordered[part]:
+            # No order among categories: each has a corner of its own, or a fixed random place.
+            length = space.shape[part]
+            generator = torch.Generator().manual_seed(0)
+            corners = torch.eye(length, dtype=torch.float64)[:, :_CORNERS]
+            if length > _CORNERS:
+                corners = torch.randn(length, _CORNERS, dtype=torch.float64, generator=generator)
+            place = corners[place[:, 0].long()]
+        columns.append(place)
+    return torch.cat(columns, dim=1)
 
 
 def _orders(X: Tensor) -> dict[str, Tensor]:

@@ -30,6 +30,10 @@ _REFINED = 8
 _ITERATIONS = 60
 _TRIMMED = 0.1
 _CONVERGED = 1e-6
+_NO_SHAPE = (
+    "they have no shape to be laid on records; what a label says of its record is bounded by "
+    "guarantee.at, and response_audit tests it"
+)
 _LEAST_SHARE = 0.01  # of a direction's variance that noise is not held to explain
 
 
@@ -69,7 +73,8 @@ def registration_attack(
         (a symmetric one) can deceive both halves.
 
     Raises:
-        ValueError: If features are too many, rows too few, or columns fewer than features.
+        ValueError: If features are too many, rows too few, or columns fewer than features, or if rows
+            are labels of cells.
         TypeError: If the release is denoised.
 
     Example:
@@ -80,6 +85,7 @@ def registration_attack(
     """
     if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
         raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
+    release.refuse_labels(_NO_SHAPE)
     validate.count(minimum=0, seed=seed)
     public = scaling.transform(sample).numpy()
     rows = _in_own_space(release, scaling.features)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.audit.responses import refuse_responses
 from botorch_private.audit.tables import Neighbours, neighbours
 from botorch_private.curator.mechanisms import Mechanism
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -59,6 +60,10 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
     Returns:
         What was found, with the distance that the row of the given pair moved.
 
+    Raises:
+        ValueError: If the tables do not differ in exactly one row, or the mechanism is a randomized
+            response.
+
     Example:
         >>> scaled = scaling.transform(records)
         >>> moved = scaled.clone()
@@ -66,6 +71,7 @@ def replay(mechanism: Mechanism, records: Any, neighbour: Any, *, seed: int = 0)
         >>> audit.replay(mechanism, scaled, moved).problems
         ()
     """
+    refuse_responses(mechanism)
     tables = neighbours(records, neighbour)
     validate.count(minimum=0, seed=seed)
 

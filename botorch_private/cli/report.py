@@ -158,6 +158,10 @@ def _three_lines(made: Report, output: Path) -> tuple[str, str, str]:
 
     total, found = made.facts.total, worst(made.audits)
     tested = "The test attack could not be run."
+    labels = [audit for audit in made.audits if audit.labels is not None]
+    if labels:
+        verb = "REFUTES" if any(audit.refuted for audit in labels) else "does not refute"
+        tested = f"The test of labels {verb} it."
     if found is not None:
         verb = "REFUTES" if any(audit.refuted for audit in made.audits) else "does not refute"
         tested = (
@@ -166,7 +170,7 @@ def _three_lines(made: Report, output: Path) -> tuple[str, str, str]:
         )
     eyes = " (for the curator's eyes only)" if made.secret else ""
     return (
-        f"{verdict(made.facts).text} Epsilon at one unit: {up(total.epsilon)}, delta "
+        f"{verdict(made.facts).text} Epsilon {made.facts.where}: {up(total.epsilon)}, delta "
         f"{small(total.delta)}.",
         tested,
         f"Report{eyes}: {output}",

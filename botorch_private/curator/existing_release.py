@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from scipy.stats import binom
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.scaling import PublicScaling
-from botorch_private.curator.publish import Published
+from botorch_private.curator.publish import Domain, Published
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.response_law import ResponseLaw
 
+_BY_CHANCE = 1e-12  # chance that the right order is refused
 _SURE = 12.0  # standard errors by which the right order must be expected to show, to be missed
 
 
-def published_earlier(
-    release: Release, table: Tensor, scaling: PublicScaling, permutation: Any
-) -> Published:
+def published_earlier(release: Release, table: Tensor, scaling: Domain, permutation: Any) -> Published:
     """Put a release together with its order again. Nothing is drawn, and nothing spent.
 
     Refused is what the release itself contradicts: another number of records or features, another
@@ -36,8 +38,7 @@ def published_earlier(
         TypeError: If the release is none as a curator made it.
         ValueError: If records, scaling or order are not those of the release.
     """
-    if type(release) is not Release:
-        raise TypeError(f"release must be a Release as it was made, got {type(release).__name__}")
+    check_declared(release, scaling)
     n, d = table.shape
     promise = release.guarantee
     order = validate.vector(permutation=permutation, length=len(release.candidates)).to(torch.int64)
@@ -51,6 +52,8 @@ def published_earlier(
             f"records must be the {len(release.candidates)} x {promise.features or d} that were "
             f"released, in their order, got {n} x {d}"
         )
+    if isinstance(scaling, Cells):
+        return _labels_of(release, scaling, table, order)
     stated = (promise.unit, promise.names, promise.radius, promise.steps)
     unit = tuple(scaling.unit.tolist()) if scaling.public else None
     if promise.features is not None and stated != (unit, scaling.names, scaling.radius, scaling.steps):
@@ -62,6 +65,36 @@ def published_earlier(
             "released rows do not follow from theirs"
         )
     return Published(release, order, None, None, scaling)
+
+
+def check_declared(release: Any, scaling: Any) -> None:
+    """Require a release as it was made, and what its records were declared by: a scaling, or cells.
+
+    Raises:
+        TypeError: If one of them is something else.
+    """
+    if type(release) is not Release:
+        raise TypeError(f"release must be a Release as it was made, got {type(release).__name__}")
+    wanted, what = (PublicScaling, "a PublicScaling") if release.cells is None else (Cells, "the Cells")
+    if not isinstance(scaling, wanted):
+        of = "" if release.cells is None else " of a release of labels"
+        raise TypeError(f"scaling must be {what}{of}, got {type(scaling).__name__}")
+
+
+def _labels_of(release: Release, cells: Cells, table: Tensor, order: Tensor) -> Published:
+    """The same of labels: as many must be true as the law says."""
+    promise = release.guarantee
+    if cells.space != release.cells or promise.names not in (None, cells.names):
+        raise ValueError("scaling must be the Cells of the release: its grid or its names are others")
+    assert release.labels is not None
+    true = int((release.labels == cells.of_records(table)[order]).sum())
+    law = promise.law
+    if isinstance(law, ResponseLaw) and binom.cdf(true, len(order), law.p) < _BY_CHANCE:
+        raise ValueError(
+            "records must be those of the release, in the order of the permutation: far fewer labels "
+            "are their cells than were told truly"
+        )
+    return Published(release, order, None, None, cells)
 
 
 def _contradicts(rows: Tensor, records: Tensor) -> bool:

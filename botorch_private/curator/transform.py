@@ -20,7 +20,7 @@ from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
 from botorch_private.curator.column_models import refuse_models_of_columns
-from botorch_private.curator.existing_release import published_earlier
+from botorch_private.curator.existing_release import check_declared, published_earlier
 from botorch_private.curator.features.range_fit import warn_of_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
@@ -146,7 +146,7 @@ class PrivateProjectionTransform(InputTransform, Module):
     @classmethod
     @on_cpu_by_default
     def from_release(
-        cls, release: Release, records: Any, scaling: PublicScaling, permutation: Any
+        cls, release: Release, records: Any, scaling: Domain, permutation: Any
     ) -> PrivateProjectionTransform:
         """Transform of a release that exists, of a `Curator` or an earlier transform: it costs nothing.
 
@@ -155,7 +155,7 @@ class PrivateProjectionTransform(InputTransform, Module):
         Args:
             release: What was released, as it was or from its file.
             records: The ``n x d`` raw records that were released, in their order.
-            scaling: That of the release.
+            scaling: That of the release; for labels its `Cells`.
             permutation: ``curator.permutation`` or ``transform.permutation``: released row -> record.
 
         Raises:
@@ -169,8 +169,7 @@ class PrivateProjectionTransform(InputTransform, Module):
             ...     curator.release, records, scaling, curator.permutation
             ... )
         """
-        if not isinstance(scaling, PublicScaling):
-            raise TypeError(f"scaling must be a PublicScaling, got {type(scaling).__name__}")
+        check_declared(release, scaling)
         table = scaling.check(records, minimum_rows=2).clone()
         transform = cls.__new__(cls)
         transform._begin(table, published_earlier(release, table, scaling, permutation))

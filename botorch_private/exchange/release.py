@@ -105,6 +105,11 @@ class Release:
         """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
         return _digest(self._format, self.candidates, self._settings())
 
+    def refuse_labels(self, instead: str) -> None:
+        """Refuse labels of cells where rows must be noisy records; ``instead`` says what to do."""
+        if self.cells is not None:
+            raise ValueError(f"release must be one of noisy records, got labels of cells: {instead}")
+
     @cached_property
     def label_counts(self) -> Tensor:
         """How often each of ``K`` labels occurs, where rows are labels."""

@@ -61,10 +61,14 @@ class DenoisedRelease(Release):
 
         Raises:
             TypeError: If ``release`` is not a `Release`, or is denoised already.
+            ValueError: If its rows are labels of cells, which have no noise to be drawn out of.
             MemoryError: If the ``r x r`` covariance of its columns does not fit.
         """
         if not isinstance(release, Release) or isinstance(release, DenoisedRelease):
             raise TypeError(f"release must be a Release as it came, got {type(release).__name__}")
+        release.refuse_labels(
+            "make_model takes lies into account by itself; work on the release as it is (denoise=False)"
+        )
         assert isinstance(release.noise_variance, float | int)
         s2 = float(release.noise_variance)
         n, r = release.candidates.shape

@@ -17,7 +17,7 @@ from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
-from botorch_private.modeler.models.build import make_model
+from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
@@ -98,6 +98,7 @@ class Modeler:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+        check_label_options(release, dtype=dtype, noise_aware=noise_aware)
         self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
         self.refit_every, self.noise_aware = refit_every, noise_aware

@@ -14,7 +14,7 @@ from botorch_private.privacy.units import different_units, in_own_units, unit_wo
 BUDGET = "a budget"
 NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _LARGEST_SPELLED_OUT = 50
-_WORTH_SAYING = 0.9  # of the epsilon of the labels themselves
+_WORTH_SAYING = 0.95  # of the local epsilon: below it the central one is better
 _SEVERAL = (2, 5)  # records of one person
 
 
@@ -122,20 +122,26 @@ def _other_distances(guarantee: Any) -> str:
     return f"  Epsilon at other distances: {costs}."
 
 
-def _before_questions(guarantee: Any) -> Iterator[str]:
-    """Say what the shuffled labels alone tell; see `PrivacyGuarantee.shuffled`."""
+def before_questions(guarantee: Any) -> Any:
+    """What the shuffled labels alone promise, at a delta far below ``1 / n``; None if it is no better.
+
+    See `PrivacyGuarantee.shuffled`.
+    """
     n = guarantee.records
     drawn = [part for part in guarantee.parts or (guarantee,) if part.outcome_range is None]
     if n is None or not guarantee.holds or any(part.law is None for part in drawn):
-        return
-    delta = 10.0 ** min(-5, math.floor(-math.log10(10 * n)))
-    central = guarantee.shuffled(delta)
-    if central.epsilon < _WORTH_SAYING * guarantee.at(1.0):
+        return None
+    central = guarantee.shuffled(10.0 ** min(-5, math.floor(-math.log10(10 * n))))
+    return central if central.epsilon < _WORTH_SAYING * guarantee.at(1.0) else None
+
+
+def _before_questions(guarantee: Any) -> Iterator[str]:
+    central = before_questions(guarantee)
+    if central is not None:
         yield (
-            f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = {delta:g}, "
-            f"since "
-            f"the labels of {n:,} records are shuffled. From then on the promise above holds, and for "
-            f"records that were measured nothing more."
+            f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = "
+            f"{central.delta:g}, since the labels of {guarantee.records:,} records are shuffled. From "
+            f"then on the promise above holds, and for records that were measured nothing more."
         )
 
 

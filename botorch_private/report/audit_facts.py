@@ -15,7 +15,10 @@ from botorch_private.audit import (
     empirical_epsilon,
     guarantee_audit,
     noise_audit,
+    response_audit,
 )
+from botorch_private.curator.cells.cell_response import CellResponse, ManyCellsWarning
+from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.mechanisms import NoisyProjection, SpectralProjection
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -43,11 +46,12 @@ class AuditFacts:
     untested: str = ""  # why not
     noise: Findings | None = None  # of the mechanism's noise; None where it adds none or was not tested
     claim: Findings | None = None  # of the numbers in the file
+    labels: Findings | None = None  # of the draw of labels, where rows are labels
 
     @property
     def refuted(self) -> bool:
         """Whether any of them refutes the promise."""
-        found = (self.result, self.noise, self.claim)
+        found = (self.result, self.noise, self.claim, self.labels)
         return any(each is not None and each.refuted for each in found)
 
 
@@ -69,8 +73,6 @@ def stated_mechanism(release: Release) -> NoisyProjection | SpectralProjection:
     records, features = guarantee.records, guarantee.features
     if records is None or features is None or guarantee.projection_dim is None:
         raise ValueError("the guarantee does not say by which settings the release was made")
-    if isinstance(law, ResponseLaw):
-        raise ValueError("labels of cells are tested by audit.response_audit, with the declared cells")
     settings = guarantee.settings
     if not release.isotropic:
         settings["projection_dim"] = None
@@ -110,6 +112,8 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
     if held:
         checks = tuple(check for each in held for check in each.checks)
         claim = Findings(checks, held[0].sees)
+    if isinstance(release.guarantee.law, ResponseLaw):
+        return _of_labels(name, release.guarantee.law, claim)
     try:
         mechanism = stated_mechanism(release)
     except ValueError as error:
@@ -138,6 +142,20 @@ def audit(release: Release, name: str, trials: int | None = None) -> AuditFacts:
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the report says so
         result = empirical_epsilon(mechanism, records, neighbour, trials, confidence=CONFIDENCE)
     return AuditFacts(name, result, noise=_noise(mechanism, features), claim=claim)
+
+
+def _of_labels(name: str, law: ResponseLaw, claim: Findings | None) -> AuditFacts:
+    """Test the draw of labels: for as many cells, at the epsilon of the law."""
+    cells = Cells.of(lambda record: int(record[0]), law.cells, features=1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ManyCellsWarning)
+            mechanism = CellResponse(law.epsilon(1.0), cells)
+    except ValueError:
+        return AuditFacts(name, None, "the labels cannot be told again from its guarantee", claim=claim)
+    if not math.isclose(mechanism.law.truth, law.truth, rel_tol=_SAME):
+        return AuditFacts(name, None, "the labels cannot be told again from its guarantee", claim=claim)
+    return AuditFacts(name, None, claim=claim, labels=response_audit(mechanism))
 
 
 def _noise(mechanism: NoisyProjection | SpectralProjection, features: int) -> Findings | None:

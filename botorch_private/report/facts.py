@@ -14,12 +14,15 @@ import numpy as np
 
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.response_law import ResponseLaw
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.units import in_own_units
+from botorch_private.privacy.words import before_questions
 from botorch_private.report.attacker import Attacker, attacker, feature_names
 
 _DISTANCES = (0.5, 1.0, 2.0, 5.0, 10.0)
@@ -44,6 +47,11 @@ class Cost:
         epsilon = guarantee.at(distance, records)
         delta = max(guarantee.delta, records * guarantee.delta_fp)
         return cls(distance, epsilon, delta, guess(epsilon, delta))
+
+    @classmethod
+    def of_a_whole_record(cls, guarantee: PrivacyGuarantee) -> Cost:
+        """What a guarantee of labels promises about any two records."""
+        return cls.at(guarantee, 1.0)
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class ReleaseFacts:
     outcome_guarantee: PrivacyGuarantee | None  # None where outcomes are answered as they are
     attacker: Attacker | None  # what noise leaves to him; None where there is no noise
     known_enough: int | None  # known records that give all others away, of a linear image
+    labels: ResponseLaw | None = None  # of the labels; None where rows are noisy records
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,8 @@ class PublicFacts:
         curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
         second: What is promised at one unit after one more release with the settings of the last one,
             or why that cannot be computed.
+        central: What all labels promise before the first question; None where that is no better, or
+            rows are noisy records.
     """
 
     releases: tuple[ReleaseFacts, ...]
@@ -110,6 +121,17 @@ class PublicFacts:
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
     second: Cost | str
+    central: PrivacyGuarantee | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is about whole records, any change of them: there are no units then."""
+        return of_whole_records(self.total)
+
+    @property
+    def where(self) -> str:
+        """Of what change epsilon is, in words."""
+        return "of a whole record" if self.whole else "at one unit"
 
     @property
     def unit_cost(self) -> Cost:
@@ -146,6 +168,11 @@ def public_facts(
             )
         seen[release.identity] = name
     releases = [release for release, _ in named]
+    if len({release.cells is None for release in releases}) > 1:
+        raise ValueError(
+            "releases must all be labels of cells, or all noisy records: report on each kind alone, "
+            "with the ledger of all of them for the total"
+        )
     guarantees = [release.guarantee for release in releases]
     outcomes = [r.outcome_guarantee for r in releases if r.outcome_guarantee is not None]
     together = total(guarantees)
@@ -155,12 +182,15 @@ def public_facts(
             "each of them alone, with the ledger of all of them for the total"
         )
     diameter = None if together.radius is None else 2 * together.radius
-    distances = [d for d in _DISTANCES if diameter is None or d < diameter or d == 1.0]
+    whole = of_whole_records(together)
+    distances = (
+        [1.0] if whole else [d for d in _DISTANCES if diameter is None or d < diameter or d == 1.0]
+    )
     costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
     # Different kinds of noise take seconds to add up at each distance.
     slow = len({None if part.law is None else part.law.kind for part in together.parts}) > 1
     curve: list[Cost] = []
-    if not any(math.isinf(cost.epsilon) for cost in costs):
+    if not whole and not any(math.isinf(cost.epsilon) for cost in costs):
         spaced = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
         curve = costs if slow else [Cost.at(together, distance) for distance in spaced]
     try:
@@ -182,6 +212,7 @@ def public_facts(
         diameter=diameter,
         curve=tuple((point.distance, point.epsilon) for point in curve),
         second=second,
+        central=before_questions(together) if whole else None,
     )
 
 
@@ -209,9 +240,10 @@ def _release_facts(release: Release, name: str) -> ReleaseFacts:
         name=name,
         identity=release.identity,
         rows=rows,
-        width=width,
+        width=1 if release.cells is not None else width,  # beside a label stands its number
         guarantee=guarantee,
         outcome_guarantee=release.outcome_guarantee,
         attacker=attacker(release) if isinstance(guarantee.law, NoiseLaw) else None,
         known_enough=enough if linear else None,
+        labels=guarantee.law if isinstance(guarantee.law, ResponseLaw) else None,
     )

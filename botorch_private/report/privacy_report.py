@@ -125,6 +125,9 @@ def report(
     named = [(release, str(name)) for release, name in zip(found, names, strict=True)]
     if trials is not None:
         validate.count(minimum=FEWEST_TRIALS, trials=trials)
+    if not (scaling is None and records is None and most_records is None):
+        for release, _ in named:
+            release.refuse_labels("there is no unit, so that its report takes no scaling and no records")
     if scaling is not None:
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)

@@ -25,6 +25,7 @@ from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_kernel import LabelKernel
 from botorch_private.modeler.models.standardized import Standardized
 
+_WHOLE_IN_FLOAT32 = 2**24
 _LEAST_NOISE = 1e-4
 # Of the variance of the outcomes; to less GPyTorch, from which these are, would raise it with a warning.
 _LEAST_KNOWN_NOISE = {torch.float64: 1e-6, torch.float32: 1e-4}
@@ -88,6 +89,7 @@ def make_model(
         raise ValueError("indices must hold at least one measured row, got none")
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+    check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard)
     _require_own_labels(values, rows)
     numbers = validate.vector(values=values, length=len(rows))
     outcomes = Standardized.of(numbers, release.outcome_variance)
@@ -116,10 +118,28 @@ def make_model(
     return model
 
 
+def check_label_options(
+    release: Release, *, dtype: torch.dtype, noise_aware: bool = True, ard: bool = False
+) -> None:
+    """Refuse what is not there for a release of labels.
+
+    Rows of labels carry their number, so that two records with one label are two; float32 does not hold
+    every whole number beyond 2^24.
+    """
+    if release.cells is None:
+        return
+    if not noise_aware or ard:
+        raise ValueError("noise_aware must be True and ard False for a release of labels")
+    n = len(release.candidates)
+    if dtype == torch.float32 and n > _WHOLE_IN_FLOAT32:
+        raise ValueError(
+            f"dtype must be torch.float64 for a release of more than {_WHOLE_IN_FLOAT32} labels, got "
+            f"torch.float32 for {n}: rows are told apart by their numbers"
+        )
+
+
 def _kernel(release: Release, *, noise_aware: bool, ard: bool) -> ReleasedInputKernel | LabelKernel:
     if release.cells is not None:
-        if not noise_aware or ard:
-            raise ValueError("noise_aware must be True and ard False for a release of labels")
         return LabelKernel.of(release)
     kernel = ReleasedInputKernel.of(release, ard=ard)
     if not noise_aware:

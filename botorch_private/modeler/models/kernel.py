@@ -110,10 +110,7 @@ class ReleasedInputKernel(Kernel):
                 coordinates have no meaning and separate length-scales undo the kept distances.
             batch_shape: Batch of kernels, each with length-scales of its own; None: one kernel.
         """
-        if release.cells is not None:
-            raise ValueError(
-                "release must be one of noisy records, got labels of cells: take LabelKernel.of(release)"
-            )
+        release.refuse_labels("take LabelKernel.of(release)")
         width = release.candidates.shape[-1]
         if ard and release.isotropic:
             raise ValueError(

@@ -33,11 +33,15 @@ def written(
     most: tuple[int, Cost] | None = None,
 ) -> tuple[Section, ...]:
     """All that the report says."""
+    weakens = "How the promise weakens with distance"
+    if facts.whole:
+        weakens = "How the promise weakens with several records"
+    units = () if facts.whole else (Section("unit", "What one unit is", tuple(unit(facts, table))),)
     return (
         Section("in-short", "In short", tuple(summary(facts, audits))),
         Section("promise", "What is promised", tuple(promise(facts))),
-        Section("unit", "What one unit is", tuple(unit(facts, table))),
-        Section("distance", "How the promise weakens with distance", tuple(distance(facts, most))),
+        *units,
+        Section("distance", weakens, tuple(distance(facts, most))),
         Section("attack", "What a perfect attacker finds out", tuple(attack(facts, table))),
         Section("sure", "How sure that is", tuple(sure(facts, audits, table))),
         Section(

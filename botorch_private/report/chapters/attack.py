@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from botorch_private.report.attacker import Attacker
+from botorch_private.report.chapters.whole_record import left_to_attackers
 from botorch_private.report.document import Block, Paragraph, Table
-from botorch_private.report.facts import PublicFacts, ReleaseFacts
+from botorch_private.report.facts import Cost, PublicFacts, ReleaseFacts
 from botorch_private.report.shown import down, percent_down, uncertainty, up, whole
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ def attack(facts: PublicFacts, table: Sequence[TableFacts]) -> Iterator[Block]:
             "right, which is mostly so where the error with the row alone is well below half of the "
             "range."
         )
-    if several:
+    if several and facts.whole:
+        yield Paragraph(
+            "Whoever finds out which rows of several releases belong together has several labels of one "
+            "record: the factors multiply, as the total says."
+        )
+    elif several:
         yield Paragraph(
             "These errors are those of each release by itself. Whoever matches the rows of several "
             "releases averages their noise, and errs less."
@@ -37,6 +43,10 @@ def attack(facts: PublicFacts, table: Sequence[TableFacts]) -> Iterator[Block]:
 
 
 def _one(release: ReleaseFacts, table: TableFacts | None, several: bool) -> Iterator[Block]:
+    if release.labels is not None:
+        cost = Cost.of_a_whole_record(release.guarantee)
+        yield from left_to_attackers(release, release.labels, cost)
+        return
     of = f" ({release.name})" if several else ""
     found, name = release.attacker, release.name
     if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from botorch_private.report.chapters.whole_record import several_records
 from botorch_private.report.document import Block, Paragraph, Plot, Table
 from botorch_private.report.facts import Cost, PublicFacts
 from botorch_private.report.shown import factor, given, percent, up, whole
@@ -18,6 +19,9 @@ def distance(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Bloc
         most: The largest number of records that one person has, and what is promised to that person at
             one unit; for the curator's eyes only.
     """
+    if facts.whole:
+        yield from several_records(facts)
+        return
     yield Paragraph(
         "Close records are hard to tell apart, distant ones are not. The columns say, for two records "
         "at a distance: epsilon; the factor by which chances may differ; and how often, at most, a spy "

@@ -7,20 +7,25 @@ from collections.abc import Iterator
 
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.words import NOT_KEPT, clipped, noise, promised
+from botorch_private.report.chapters.whole_record import before_questions, in_words
 from botorch_private.report.document import Block, Paragraph, Points, Table
 from botorch_private.report.facts import PublicFacts, ReleaseFacts
 from botorch_private.report.shown import small, up, whole
 
-_HEADER = ("Release", "Records", "Columns", "Mechanism", "Guarantee", "Epsilon at one unit", "Delta")
+_HEADER = ("Release", "Records", "Columns", "Mechanism", "Guarantee")
 
 
 def promise(facts: PublicFacts) -> Iterator[Block]:
     """The guarantee in the words that it is printed in, for each release."""
     total = facts.total
-    yield Table("The releases of this report", _HEADER, tuple(map(_row, facts.releases)))
+    yield Table(
+        "The releases of this report",
+        (*_HEADER, f"Epsilon {facts.where}", "Delta"),
+        tuple(map(_row, facts.releases)),
+    )
     if len(facts.releases) > 1:
         yield Paragraph(
-            f"Together they promise epsilon {up(total.epsilon)} at one unit and delta "
+            f"Together they promise epsilon {up(total.epsilon)} {facts.where} and delta "
             f"{small(total.delta)}, if they are releases of the same records. What follows is about all "
             f"of them together, unless it names one."
         )
@@ -36,6 +41,9 @@ def promise(facts: PublicFacts) -> Iterator[Block]:
     if not total.holds and math.isfinite(total.epsilon):
         yield Paragraph(NOT_KEPT, "bad")
     yield from map(Paragraph, promised(total))
+    if facts.whole and total.holds:
+        yield Paragraph(in_words(facts))
+        yield from before_questions(facts)
     if total.holds:
         yield Paragraph(
             "Nobody who works with the release can undo this, by whatever computation, and whatever "

@@ -8,6 +8,7 @@ from botorch_private.privacy.adjacency import kinds_of_outcomes
 from botorch_private.privacy.cautions import cautions
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.report.audit_facts import AuditFacts, worst
+from botorch_private.report.chapters.whole_record import before_questions, in_words
 from botorch_private.report.document import Block, Paragraph, Table
 from botorch_private.report.facts import PublicFacts
 from botorch_private.report.shown import down, factor, percent, small, up
@@ -20,6 +21,8 @@ def summary(facts: PublicFacts, audits: Sequence[AuditFacts]) -> Iterator[Block]
         (*cautions(facts.total), *cautions(facts.with_outcomes or facts.total))
     ):
         yield Paragraph(caution, "bad")
+    if facts.whole and facts.total.holds:
+        yield from before_questions(facts)
     answers = (
         ("What leaks?", _leaks(facts)),
         ("How sure is that?", _sure(facts, audits)),
@@ -42,14 +45,8 @@ def _leaks(facts: PublicFacts) -> str:
             "No limit is guaranteed. The figures of this report are what the settings would promise, "
             "not what is kept."
         )
-    cost, outcomes = facts.unit_cost, facts.with_outcomes
-    what = "the release" if len(facts.releases) == 1 else "all releases together"
-    text = (
-        f"Moving one record by one unit changes the chance of anything that can be concluded from "
-        f"{what} by a factor of at most {factor(cost.epsilon)}, up to an extra chance of "
-        f"{small(facts.total.delta)}. A spy who holds two such records equally likely tells them apart "
-        f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
-    )
+    outcomes = facts.with_outcomes
+    text = in_words(facts) if facts.whole else _near_records(facts)
     if outcomes is None:
         return f"{text} What an answered outcome says about its record comes on top, without a limit."
     if not outcomes.holds:
@@ -58,6 +55,17 @@ def _leaks(facts: PublicFacts) -> str:
     return (
         f"{text} With all answered outcomes, {_outcomes_changed(outcomes)} as well, the factor is "
         f"{factor(outcomes.epsilon)}, up to an extra chance of {small(outcomes.delta)}."
+    )
+
+
+def _near_records(facts: PublicFacts) -> str:
+    cost = facts.unit_cost
+    what = "the release" if len(facts.releases) == 1 else "all releases together"
+    return (
+        f"Moving one record by one unit changes the chance of anything that can be concluded from "
+        f"{what} by a factor of at most {factor(cost.epsilon)}, up to an extra chance of "
+        f"{small(facts.total.delta)}. A spy who holds two such records equally likely tells them apart "
+        f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
     )
 
 
@@ -71,14 +79,17 @@ def _sure(facts: PublicFacts, audits: Sequence[AuditFacts]) -> str:
     if facts.total.holds:
         text = "The guarantee is a theorem, computed before any record was looked at."
     found = worst(audits)
+    labels = [audit.labels for audit in audits if audit.labels is not None]
+    if labels and not any(audit.refuted for audit in audits):
+        return f"{text} A test of labels on this machine found nothing that an honest draw does not do."
     if found is None:
         if any(audit.refuted for audit in audits):
-            return f"{text} But a test of the stated numbers REFUTES the promise."
+            return f"{text} But a test REFUTES the promise."
         return f"{text} No test of the software was possible."
     refuted = any(audit.refuted for audit in audits)
     end = ". Such a test gives a lower bound: it can refute a promise, and never proves one."
     return (
-        f"{text} A test attack on this machine found that epsilon at one unit is at least "
+        f"{text} A test attack on this machine found that epsilon {facts.where} is at least "
         f"{down(found.lower_bound)}, where {up(found.claimed)} is promised"
         f"{'. The tests REFUTE the promise.' if refuted else end}"
     )
@@ -90,7 +101,7 @@ def _second(facts: PublicFacts) -> str:
     if not facts.total.holds:
         return "It adds to what is known of every record; there is no limit to begin with."
     return (
-        f"It adds up. One more release of the same records with the same settings takes epsilon at one "
-        f"unit from {up(facts.unit_cost.epsilon)} to {up(facts.second.epsilon)}, and the spy to at most "
-        f"{percent(facts.second.guess)}. Handing out the same file again costs nothing."
+        f"It adds up. One more release of the same records with the same settings takes epsilon "
+        f"{facts.where} from {up(facts.unit_cost.epsilon)} to {up(facts.second.epsilon)}, and the spy "
+        f"to at most {percent(facts.second.guess)}. Handing out the same file again costs nothing."
     )

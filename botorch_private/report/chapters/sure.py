@@ -14,30 +14,42 @@ from botorch_private.report.shown import down, given, percent, small, up, whole
 if TYPE_CHECKING:
     from botorch_private.report.table_facts import TableFacts
 
+_HOW_ATTACKED = (
+    "When this report was made, the mechanism was attacked on this machine, at the settings of the "
+    "release: two tables that differ in one record were released again and again, and an attacker "
+    "who knows both had to guess which of the two it was. Success bounds epsilon from below, with "
+    "the confidence given. A lower bound below the promise is no proof that the promise holds; one "
+    "above it refutes the promise."
+)
+
 
 def sure(
     facts: PublicFacts, audits: Sequence[AuditFacts], table: Sequence[TableFacts]
 ) -> Iterator[Block]:
     """The audit's lower bound beside the claim."""
+    proved = "draw of the labels" if facts.whole else "noise and the declared ranges"
     if facts.total.holds:
         yield Paragraph(
-            "The guarantee rests on a proof, not on a test: it follows from the noise and the declared "
-            "ranges alone. What a test can do is to catch software that does not do what was proved."
+            f"The guarantee rests on a proof, not on a test: it follows from the {proved} alone. What a "
+            f"test can do is to catch software that does not do what was proved."
         )
     else:
         yield Paragraph("The guarantee does not hold. A test can show how much more leaks at least.")
-    yield Paragraph(
-        "When this report was made, the mechanism was attacked on this machine, at the settings of the "
-        "release: two tables that differ in one record were released again and again, and an attacker "
-        "who knows both had to guess which of the two it was. Success bounds epsilon from below, with "
-        "the confidence given. A lower bound below the promise is no proof that the promise holds; one "
-        "above it refutes the promise."
-    )
     tested = [(audit.name, audit.result) for audit in audits if audit.result is not None]
+    if tested or not facts.whole:
+        yield Paragraph(_HOW_ATTACKED)
     if tested:
         yield _table("The attack on invented records", tested)
     for audit in audits:
-        if audit.result is None:
+        if audit.labels is not None:
+            yield Paragraph(
+                f"{audit.name}: labels of made-up records were told again and again on this machine, "
+                f"at the settings of the release, and compared with what is claimed: how often the "
+                f"truth is told, whether each lie is as likely, and whether a label depends on other "
+                f"records, or on random numbers that were used before. {_verdict(audit.labels)}"
+            )
+            yield from _seen(audit.labels)
+        elif audit.result is None:
             yield Paragraph(f"{audit.name} was not tested: {audit.untested}.", "note")
     one_run = [(each.name, each.one_run) for each in table if each.one_run is not None]
     if one_run:
@@ -65,7 +77,7 @@ def sure(
         )
     if any(each.refuted for each in (*audits, *table)):
         yield Paragraph("The attack REFUTES the promise. Do not use this release.", "bad")
-    elif results and facts.total.holds:
+    elif (results or any(each.labels for each in audits)) and facts.total.holds:
         yield Paragraph("The attack does not refute the promise.", "good")
     elif results:
         yield Paragraph(
@@ -91,9 +103,11 @@ def _noise(audit: AuditFacts) -> Iterator[Block]:
             "note",
         )
     if audit.claim is not None:
+        again = "at each distance was computed again from the stated noise"
+        if audit.labels is not None:
+            again = "was computed again from the stated chances of labels"
         yield Paragraph(
-            f"{audit.name}: what is promised at each distance was computed again from the stated noise, "
-            f"in another way. {_verdict(audit.claim)}"
+            f"{audit.name}: what is promised {again}, in another way. {_verdict(audit.claim)}"
         )
         yield from _seen(audit.claim)
 

@@ -28,7 +28,8 @@ def total(facts: PublicFacts, spent: Spent | None) -> Iterator[Block]:
         lines["The ledger after one more such release"] = spent.one_more
     rows = tuple(_row(name, each) for name, each in lines.items() if each is not None)
     header = ("What", "Epsilon", "Factor at most", "Delta")
-    yield Table("Spent on a record, at one unit", header, rows)
+    caption = "Spent on any change of a record" if facts.whole else "Spent on a record, at one unit"
+    yield Table(caption, header, rows)
     if spent is not None and spent.total is None:
         yield Paragraph("The ledger has no entries: it does not know of this release.")
     elif spent is not None:
@@ -78,9 +79,10 @@ def _row(name: str, guarantee: PrivacyGuarantee) -> tuple[str, ...]:
 def _second(facts: PublicFacts) -> str:
     if isinstance(facts.second, str):
         return f"What a further release would cost was not computed: {facts.second}."
+    fresh = "labels" if facts.whole else "noise"
     return (
-        f"A further release of the same records, with fresh noise and the settings of the last one, "
-        f"would take epsilon at one unit from {up(facts.unit_cost.epsilon)} to "
+        f"A further release of the same records, with fresh {fresh} and the settings of the last one, "
+        f"would take epsilon {facts.where} from {up(facts.unit_cost.epsilon)} to "
         f"{up(facts.second.epsilon)} at delta {small(facts.second.delta)} (the factor to "
         f"{factor(facts.second.epsilon)}), and a spy would be right in at most "
         f"{percent(facts.second.guess)} of cases instead of {percent(facts.unit_cost.guess)}."
