@@ -15,6 +15,7 @@ SETUP = TESTS.parent / "docs" / "reference" / "index.md"
 WITHOUT = {  # why these have no example
     "BudgetError": "raised, never made by a user",
     "ClippedRecordsWarning": "a warning",
+    "ManyCellsWarning": "a warning",
     "MeasurementError": "raised, never made by a user",
     "NotDifferentiallyPrivate": "a warning",
     "PrivacyLeakWarning": "a warning",

@@ -40,10 +40,9 @@ class Cells:
     Args:
         edges: For each feature the ends of its cells, rising, the outer ends of the range among them:
             ``[18, 40, 65, 100]`` makes three cells, and a value of 40 is in the second. ``[18, 100]``
-            makes
-            one: nothing is told of this feature. A mapping from the names of all features, in the order
-            of the columns; or a sequence, without names. `of_encoding` takes yes/no and categories as
-            well, and `of` any function.
+            makes one: nothing is told of this feature. A mapping from the names of all features, in the
+            order of the columns; or a sequence, without names. `of_encoding` takes yes/no and categories
+            as well, and `of` any function.
 
     Raises:
         ValueError: If edges are not finite and rising, there are fewer than 2 cells in all, or more than

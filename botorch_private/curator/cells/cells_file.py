@@ -18,11 +18,21 @@ _NUMBERS = ("lower", "upper", "weights", "cuts")
 
 
 def save_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
-    """Write cells of a history to a TOML file, for `load_cells`. The file is public.
+    """Write cells of a history to a TOML file, for `load_cells`.
+
+    The file holds the score, its cuts and what its people are promised, and no record.
+
+    Args:
+        cells: Cells of `Cells.from_history`.
+        path: A new file.
 
     Raises:
         ValueError: If the cells do not come from a history: those are declared in a file of ranges.
         FileExistsError: If there is something already.
+
+    Example:
+        >>> cells = Cells.from_history(records, outcomes, scaling, outcome_range=(-2.0, 2.0))
+        >>> save_cells(cells, "cells.toml")
     """
     path = Path(path)
     if cells.score is None:
@@ -35,9 +45,19 @@ def save_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
 def load_cells(path: str | os.PathLike[str]) -> Cells:
     """Read cells from a file of `save_cells`, or from a file of ranges whose numbers have ``edges``.
 
+    Args:
+        path: The file, TOML in UTF-8.
+
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is no such file.
+        ValueError: If it is neither, it was changed by hand, or a number has no edges.
+
+    Example:
+        >>> from pathlib import Path
+        >>> ranges = Path("ranges.toml")
+        >>> _ = ranges.write_text("[features.age]\\nlower = 18\\nupper = 100\\nedges = [40, 65]\\n")
+        >>> load_cells(ranges)
+        Cells(count=3, grid=3)
     """
     path = Path(path)
     if path.is_file():

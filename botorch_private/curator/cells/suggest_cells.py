@@ -35,10 +35,19 @@ def suggest_cells(epsilon: float, encoding: Encoding) -> Encoding:
 
     Args:
         epsilon: For any change of a whole record, > 0.
-        encoding: The declared features.
+        encoding: The declared features; edges that its numbers have already are replaced.
+
+    Returns:
+        An `Encoding` for `Cells.of_encoding`. Nothing of a table is looked at.
 
     Raises:
-        ValueError: If yes/no and categories alone make more than 10,000 cells.
+        ValueError: If epsilon is not positive; or if yes/no and categories, with two cells for each
+            number, make more than 10,000 cells.
+
+    Example:
+        >>> declared = Encoding([Number("age", 18, 100), YesNo("diabetes")])
+        >>> Cells.of_encoding(suggest_cells(5.0, declared)).count
+        12
     """
     fixed = math.prod(max(2, len(each.columns)) for each in encoding.features if not _is_number(each))
     numbers = sum(map(_is_number, encoding.features))

@@ -41,15 +41,19 @@ class LabelKernel(Kernel):
     Rows are ``(label, number of the row)``: equal labels are not the same record, equal rows are.
 
     Args:
-        space: How cells lie to each other.
-        law: How labels were told.
+        space: How cells lie to each other; ``release.cells``.
+        law: How labels were told; ``release.guarantee.law``.
         frequencies: Share of the records in each cell, ``K`` numbers; `cell_frequencies` judges them.
         lengthscale_prior: Prior of the length-scales, one for each part of ``space.telling``, where all
             cells of a part span 1. None: ``log l ~ N(log 0.5, 0.75^2)``.
         **kwargs: As for `gpytorch.kernels.Kernel`.
 
     Example:
-        >>> kernel = LabelKernel.of(release)  # of a CellResponse
+        >>> cells = Cells([[0.0, 0.5, 1.0], [0.0, 0.5, 1.0]])
+        >>> told = Curator(records, cells, CellResponse(3.0, cells), outcomes).release
+        >>> kernel = LabelKernel.of(told)
+        >>> kernel(told.candidates).shape
+        torch.Size([60, 60])
     """
 
     has_lengthscale = True
@@ -92,10 +96,17 @@ class LabelKernel(Kernel):
 
     @classmethod
     def of(cls, release: Release) -> LabelKernel:
-        """Kernel for the rows of a release of labels, with frequencies judged from them."""
+        """Kernel for the rows of a release of labels, with frequencies judged from them.
+
+        Args:
+            release: Of a `CellResponse`.
+
+        Raises:
+            ValueError: If another mechanism made it.
+        """
         law, space = release.guarantee.law, release.cells
-        assert isinstance(law, ResponseLaw)
-        assert space is not None
+        if not isinstance(law, ResponseLaw) or space is None:
+            raise ValueError("release must hold labels of cells, as CellResponse makes it")
         return cls(space, law, cell_frequencies(release.label_counts, law.p, law.q))
 
     @property

@@ -17,6 +17,8 @@ import botorch_private
 from botorch_private import (
     BudgetError,
     Category,
+    CellResponse,
+    Cells,
     ClippedRecordsWarning,
     Curator,
     DenoisedRelease,
@@ -25,7 +27,9 @@ from botorch_private import (
     Drawn,
     Encoding,
     History,
+    LabelKernel,
     Ledger,
+    ManyCellsWarning,
     MeasurementError,
     Mechanism,
     Modeler,
@@ -52,10 +56,13 @@ from botorch_private import (
     add_noise,
     compose,
     fit_model,
+    load_cells,
     load_encoding,
     load_ranges,
     make_model,
     run,
+    save_cells,
+    suggest_cells,
     ucb_beta,
 )
 from botorch_private.audit import (
@@ -236,6 +243,20 @@ def declared() -> Curator:
         [step.width for step in encoding.steps], load_encoding("ranges.toml"), load_ranges("ranges.toml")
     )
     return Curator(encoding.encode(stays), encoding.scaling, NoisyProjection(2.0), [1.0, 2.0])
+
+
+def whole_records(records: Tensor, outcomes: Tensor, scaling: PublicScaling) -> Curator:
+    declared = suggest_cells(3.0, Encoding([Number("age", 18, 100), YesNo("diabetes")]))
+    of_rule = Cells.of(lambda record: int(record[0] > 65), 2, features=2, ordered=True)
+    history = Cells.from_history(records, outcomes, scaling, outcome_range=(0.0, 1.0), cuts=[0.5, 0.9])
+    save_cells(history, "cells.toml")
+    print(Cells.of_encoding(declared).count, of_rule.of_records(records), load_cells("cells.toml"))
+    warnings.simplefilter("error", ManyCellsWarning)
+    cells = Cells({"age": [18, 40, 65, 100], "weight": [0, 80, 200]})
+    curator = Curator(records, cells, CellResponse(3.0, cells), outcomes)
+    guarantee: PrivacyGuarantee = curator.guarantee.shuffled(1e-5)
+    print(guarantee.epsilon, curator.guarantee.whole_record, LabelKernel.of(curator.release).scatter)
+    return curator
 
 
 def audits(release: Release, curator: Curator, scaling: PublicScaling, X: Tensor) -> None:
