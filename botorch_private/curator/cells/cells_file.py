@@ -43,7 +43,7 @@ def save_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
 
 
 def load_cells(path: str | os.PathLike[str]) -> Cells:
-    """Read cells from a file of `save_cells`, or from a file of ranges whose numbers have ``edges``.
+    r"""Read cells from a file of `save_cells`, or from a file of ranges whose numbers have ``edges``.
 
     Args:
         path: The file, TOML in UTF-8.
@@ -55,7 +55,7 @@ def load_cells(path: str | os.PathLike[str]) -> Cells:
     Example:
         >>> from pathlib import Path
         >>> ranges = Path("ranges.toml")
-        >>> _ = ranges.write_text("[features.age]\\nlower = 18\\nupper = 100\\nedges = [40, 65]\\n")
+        >>> _ = ranges.write_text("[features.age]\nlower = 18\nupper = 100\nedges = [40, 65]\n")
         >>> load_cells(ranges)
         Cells(count=3, grid=3)
     """

@@ -214,3 +214,10 @@ def test_hyperparameters_are_found_again():
         lambda u: -density(u)[0], density._now, method="Nelder-Mead", options={"maxiter": 4000}
     )
     assert density(density._now)[0] >= -best.fun - 1e-3
+
+
+def test_a_release_of_coordinates_is_refused_with_what_is_wanted():
+    scaling = PublicScaling([0.0], [1.0])
+    release = Curator(torch.rand(9, 1).double(), scaling, NoisyProjection(3.0), torch.rand(9)).release
+    with pytest.raises(ValueError, match="CellResponse"):
+        LabelKernel.of(release)
