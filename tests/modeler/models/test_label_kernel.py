@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from botorch_private import DiscreteUCB, Modeler, fit_model, make_model
+from botorch_private import (
+    Curator,
+    DiscreteUCB,
+    Modeler,
+    NoisyProjection,
+    PublicScaling,
+    fit_model,
+    make_model,
+)
 from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.modeler.models.fit import log_density
 from botorch_private.modeler.models.label_frequencies import cell_frequencies
