@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private._base.foreign import or_refuse
 from botorch_private._base.frames import (
     EXACT_IN_FLOAT64,
     MISSING_REMEDY,
@@ -105,7 +107,7 @@ def index(n: int, **values: Any) -> int:
         if array.size != 1 or not np.issubdtype(array.dtype, np.integer):
             raise ValueError(
                 f"{name} must be one integer row index, got an array of shape {array.shape} "
-                f"and dtype {array.dtype}"
+                f"and {_dtype(array)}"
             )
         value = int(array.reshape(-1)[0])
     if not _is_integer(value):
@@ -210,13 +212,11 @@ def _to_float64(
     if np.ma.is_masked(value):
         raise ValueError(f"{name} must be complete, got masked entries; {remedy}")
     value = numeric_frame(name, value, declared, remedy)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} must be numbers in rows of equal length") from None
+    array = or_refuse(
+        lambda: np.asarray(value), lambda: ValueError(f"{name} must be numbers in rows of equal length")
+    )
     if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
-        # The dtype of texts says how long the longest one is.
-        found = "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        found = _dtype(array)
         if array.dtype.kind == "O" and array.ndim:
             _refuse_none(name, array, remedy)
             found += ": numbers that are kept so become numbers by numpy.asarray(VALUE, dtype=float)"
@@ -274,6 +274,17 @@ def _more(others: int, what: str) -> str:
     return f" (and {others} more {what})" if others else ""
 
 
+def _dtype(array: np.ndarray) -> str:
+    """What an array holds: the dtype of texts says how long one is, that of records has names."""
+    if array.dtype.names is not None:
+        return "records with fields"
+    return "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+
+
 def _show(value: Any) -> str:
+    """A setting that was given, if it is one number or one text: anything else may be of a table."""
+    if not isinstance(value, (Real, str, NoneType)):
+        shape = getattr(value, "shape", None)
+        return f"a {type(value).__name__}" + (f" of shape {tuple(shape)}" if shape is not None else "")
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}... ({type(value).__name__})"

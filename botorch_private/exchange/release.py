@@ -126,14 +126,19 @@ class Release:
         path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
+        candidates, metadata = None, {}
         try:
             with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
                 FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
                 candidates = file.get_tensor("candidates").clone()
-        except SafetensorError as error:
-            raise FORMAT.refusal(path, "is truncated or damaged") from error
+        except SafetensorError:
+            pass
+        if (
+            candidates is None
+        ):  # outside of the handler: what safetensors says of a file may be a piece of it
+            raise FORMAT.refusal(path, "is truncated or damaged")
         settings = metadata.get("settings", "")
         if _digest(candidates, settings) != metadata.get("sha256"):
             raise FORMAT.refusal(path, "was changed after saving")

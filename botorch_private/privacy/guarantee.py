@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from botorch_private._base import validate
+from botorch_private._base.foreign import or_refuse
 from botorch_private.privacy.adjacency import adjacency
 from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -228,10 +229,19 @@ class PrivacyGuarantee:
     @classmethod
     def from_json(cls, text: str) -> PrivacyGuarantee:
         """Restore a guarantee from `to_json`; another text is a ValueError."""
-        try:
-            return _from_fields(json.loads(text))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"text must be the JSON of a PrivacyGuarantee, but {error}") from error
+        values = or_refuse(
+            lambda: json.loads(text),
+            lambda: ValueError("text must be the JSON of a PrivacyGuarantee, but it is no JSON"),
+        )
+        known = {field.name for field in fields(cls)}
+        if isinstance(values, dict) and not known.issuperset(values):
+            raise ValueError("text must be the JSON of a PrivacyGuarantee, but it has unknown fields")
+        return or_refuse(
+            lambda: _from_fields(values),
+            lambda: ValueError(
+                "text must be the JSON of a PrivacyGuarantee, but a field is missing or unusable"
+            ),
+        )
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
@@ -289,9 +299,6 @@ def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
-    known = {field.name for field in fields(PrivacyGuarantee)}
-    if unknown := sorted(set(values) - known):
-        raise KeyError(f"it has unknown fields {unknown}")
     restored: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
