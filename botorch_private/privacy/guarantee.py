@@ -107,10 +107,10 @@ class PrivacyGuarantee:
 
     def __post_init__(self) -> None:
         if not _is_number(self.epsilon) or not self.epsilon > 0:
-            raise ValueError(f"epsilon must be a number > 0 or infinite, got {self.epsilon!r}")
+            found = validate.shown(self.epsilon)
+            raise ValueError(f"epsilon must be a number > 0 or infinite, got {found}")
         validate.probability_or_zero(delta=self.delta, delta_fp=self.delta_fp)
-        if not isinstance(self.holds, bool):
-            raise ValueError(f"holds must be True or False, got {self.holds!r}")
+        validate.flag(holds=self.holds)
         if self.holds and self.reasons:
             raise ValueError("holds must be False where there are reasons why not")
         if self.outcome_range is not None:

@@ -126,6 +126,10 @@ def report(
     if trials is not None:
         validate.count(minimum=FEWEST_TRIALS, trials=trials)
     if scaling is not None:
+        from botorch_private.curator.features.scaling import PublicScaling
+
+        if not isinstance(scaling, PublicScaling):
+            raise TypeError(f"scaling must be a PublicScaling, got a {type(scaling).__name__}")
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)
     table = _checked(records, scaling, named)

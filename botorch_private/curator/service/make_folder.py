@@ -64,6 +64,8 @@ def make_folder(
         FileExistsError: If there is something at ``path``.
         ValueError: If an argument is unusable.
     """
+    if not isinstance(objective, str):
+        raise ValueError(f"objective must be a text, got a {type(objective).__name__}")
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
@@ -171,6 +173,8 @@ def check_settings(
             raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
     if plausible is not None:
+        if not isinstance(plausible, Sequence) or isinstance(plausible, str) or len(plausible) != 2:
+            raise ValueError("plausible must be a smallest and a larger value, got something else")
         low, high = plausible
         validate.finite(plausible_low=low, plausible_high=high)
         if not low < high:
