@@ -8,8 +8,13 @@ of what holds records.
 
 import pytest
 from helpers import doors
+from helpers.doors import RANGES
+from helpers.file_doors import command_doors, library_doors
+from helpers.marked_files import FILES, written
 from helpers.marked_tables import TABLES
 from helpers.planted import NUMBER, TEXT, found_in, tried
+
+from botorch_private.curator.features.tables import read_encoded
 
 SLOW = ("report", "replay", "order_audit")  # where a table is accepted, they work on it for long
 # A row is a public number, and an integer that is given as one is repeated.
@@ -78,3 +83,35 @@ def test_the_search_finds_a_planted_leak(said):
     for step in (door, chained):
         _, everything = tried(step)
         assert found_in(*everything)
+
+
+def names_the_mark(name, said):
+    """Whether a template was made of a table that has the mark as a name: it says all names."""
+    return name == "ranges template" and "# Features to be released" in said[2]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("side", [library_doors, command_doors])
+def test_no_file_comes_out_of_a_door(kind, side, tmp_path):
+    doors = side() if side is library_doors else side(tmp_path)
+    found = {}
+    for file in [each for each in FILES if each.startswith(kind)]:
+        path = written(file, tmp_path)
+        right = tried(lambda path=path: read_encoded(path, RANGES))[0] is None
+        for name, door in doors.items():
+            if name == "report --records" and right and not file.endswith("out of range"):
+                continue  # a whole report takes a second
+            error, said = tried(lambda door=door, path=path: door(path))
+            assert isinstance(error, (ValueError, type(None))), (name, file)
+            assert not isinstance(error, UnicodeError), (name, file)
+            assert "not made for" not in said[2], (name, file)
+            if (spelled := found_in(*said)) and not names_the_mark(name, said):
+                found[name, file] = (error, spelled, said[2])
+    assert found == {}
+
+
+def test_a_template_says_names_and_no_cell(tmp_path):
+    path = written("csv: right, but for the mark", tmp_path)
+    _, said = tried(lambda: command_doors(tmp_path)["ranges template"](path))
+    assert "[features.dose]" in said[2]
+    assert found_in(*said) == []

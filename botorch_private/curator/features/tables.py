@@ -286,22 +286,29 @@ def _damaged(path: Path) -> ValueError:
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
     """Refuse the first cell of a column that is a word, or infinite."""
-    import pandas
-
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
-        # A date or a duration would turn into a count of nanoseconds, and a list is refused by pandas.
-        numbers: Any = pandas.to_numeric(cells.astype(str), errors="coerce")
-        words = numbers.isna().to_numpy(copy=True)
-        if not words.any():
-            words[:] = True  # numbers of a kind that float64 does not hold
-        raise ValueError(
-            f"{path} must hold numbers, got something else {_place(words, name)}{_marks(cells[words])}"
+        problem = f"{path} must hold numbers, got something else "
+        where = or_refuse(  # bytes that are no text are read as neither
+            lambda: _words(cells, name), lambda: ValueError(f"{problem}in column {name!r}")
         )
+        raise ValueError(problem + where)
     infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
     if infinite.any():
         raise ValueError(
             f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
         )
+
+
+def _words(cells: Any, name: str) -> str:
+    """Where a column holds no numbers, and maybe why."""
+    import pandas
+
+    # As texts: a date or a duration would turn into a count of nanoseconds, and pandas refuses a list.
+    numbers: Any = pandas.to_numeric(cells.astype(str), errors="coerce")
+    words = numbers.isna().to_numpy(copy=True)
+    if not words.any():
+        words[:] = True  # numbers of a kind that float64 does not hold
+    return f"{_place(words, name)}{_marks(cells[words])}"
 
 
 def _marks(words: Any) -> str:

@@ -163,7 +163,7 @@ def check_settings(
     if identifiers is not None and len(names := _checked(identifiers)) != n:
         raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
     if objective not in ("person", "column") and objective.count(":") != 1:
-        raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
+        raise ValueError("objective must be person, column or module:function, got another text")
     if (objective == "column") != known:
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
