@@ -1,4 +1,4 @@
-"""What stands in the messages of a room: the expressions that are put into the text of errors and logs."""
+"""What stands in the messages of a room: expressions that are put into texts of errors and logs."""
 
 import ast
 from pathlib import Path
@@ -26,9 +26,9 @@ def said_in(source):
         found |= {
             ast.unparse(each.value) for each in ast.walk(node) if isinstance(each, ast.FormattedValue)
         }
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if getattr(node.func.value, "id", "") == "_log":
-                found |= {ast.unparse(each) for each in node.args[1:]}
+        logs = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if logs and getattr(node.func.value, "id", "") == "_log":
+            found |= {ast.unparse(each) for each in node.args[1:]}
     return found
 
 

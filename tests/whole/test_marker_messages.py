@@ -1,7 +1,7 @@
 """No message is written with an expression that nobody has looked at: it may be a piece of a table.
 
-A message is put together from what is reviewed here, with the reason why it holds no text of a table. What
-the names stand for is tried by the marker searches; this is for the next message.
+A message is put together from what is reviewed here, with the reason why it holds no text of a table.
+What the names stand for is tried by the marker searches; this is for the next message.
 """
 
 import re
@@ -150,7 +150,7 @@ REVIEWED = {
         "why",
         "self.wanted",
     ],
-    "an error of our own, of Python's attributes, of an address, or of an import, before any record is read": [
+    "an error of our own, or of an attribute, an address or an import, without records": [
         "error",
         "error.reason or 'that they cannot be read'",
     ],
