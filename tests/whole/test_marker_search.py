@@ -92,7 +92,8 @@ def names_the_mark(name, said):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("side", [library_doors, command_doors])
-def test_no_file_comes_out_of_a_door(kind, side, tmp_path):
+def test_no_file_comes_out_of_a_door(kind, side, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a search keeps its state where it runs
     doors = side() if side is library_doors else side(tmp_path)
     found = {}
     for file in [each for each in FILES if each.startswith(kind)]:
