@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from botorch_private._base.foreign import or_refuse
+
 EXACT_IN_FLOAT64 = 2**53
 MISSING_REMEDY = (
     "drop such records before they are released, or fill in a value that does not come from other "
@@ -120,7 +122,7 @@ def numeric_frame(
     names = column_names(value)
     if names is None:
         return value
-    columns = [_column(value, i) for i in range(len(names))]
+    columns = [_numbers(value, i) for i in range(len(names))]
     wrong = [i for i, column in enumerate(columns) if column is None]
     if wrong:
         called = [_called(i, declared) for i in wrong]
@@ -146,8 +148,13 @@ def cells(value: Any, name: str) -> tuple[list[Any], np.ndarray]:
     """One column of a data frame as Python objects, and which of them are missing."""
     library = _library(value)
     column = value.column(name) if library == "pyarrow" else value[name]
-    found = column.to_pylist() if library == "pyarrow" else column.to_list()
     missing = column.isna() if hasattr(column, "isna") else column.is_null()
+    found = or_refuse(
+        lambda: column.to_pylist() if library == "pyarrow" else column.to_list(),
+        lambda: ValueError(
+            f"column {name!r} must hold texts, numbers or yes/no, but holds what Python has no value for"
+        ),
+    )
     return found, np.asarray(missing, dtype=bool)
 
 
@@ -192,6 +199,18 @@ def refuse_inexact(
 def too_large(integers: np.ndarray) -> np.ndarray:
     """Which integers are of 2^53 or beyond, on either side."""
     return (integers >= EXACT_IN_FLOAT64) | (integers <= -EXACT_IN_FLOAT64)
+
+
+def _numbers(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """As `_column`; None as well where the library itself cannot say numbers of such a column."""
+    try:
+        return or_refuse(lambda: _column(frame, position), _NoNumbers)
+    except _NoNumbers:
+        return None
+
+
+class _NoNumbers(Exception):
+    pass
 
 
 def _column(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from botorch_private._base.foreign import or_refuse
 from botorch_private._base.frames import (
     EXACT_IN_FLOAT64,
     MISSING_REMEDY,
@@ -26,56 +28,67 @@ from botorch_private._base.frames import (
     column_names as names_of_columns,
 )
 
+_LONGEST = 30  # characters of a setting that is shown
+
 
 def positive(**values: Any) -> None:
     """Refuse each named value that is not a finite real number above 0."""
     for name, value in values.items():
         if not _is_finite(value) or value <= 0:
-            raise ValueError(f"{name} must be a finite number > 0, got {_show(value)}")
+            raise ValueError(f"{name} must be a finite number > 0, got {shown(value)}")
 
 
 def non_negative(**values: Any) -> None:
     """Refuse each named value that is not a finite real number, 0 or above."""
     for name, value in values.items():
         if not _is_finite(value) or value < 0:
-            raise ValueError(f"{name} must be a finite number >= 0, got {_show(value)}")
+            raise ValueError(f"{name} must be a finite number >= 0, got {shown(value)}")
 
 
 def finite(**values: Any) -> None:
     """Refuse each named value that is not a finite real number."""
     for name, value in values.items():
         if not _is_finite(value):
-            raise ValueError(f"{name} must be a finite number, got {_show(value)}")
+            raise ValueError(f"{name} must be a finite number, got {shown(value)}")
 
 
 def probability(**values: Any) -> None:
     """Refuse each named value outside the open interval (0, 1)."""
     for name, value in values.items():
         if not _is_real(value) or not 0 < value < 1:
-            raise ValueError(f"{name} must be a number in (0, 1), got {_show(value)}")
+            raise ValueError(f"{name} must be a number in (0, 1), got {shown(value)}")
 
 
 def probability_or_zero(**values: Any) -> None:
     """Refuse each named value outside [0, 1)."""
     for name, value in values.items():
         if not _is_real(value) or not 0 <= value < 1:
-            raise ValueError(f"{name} must be a number in [0, 1), got {_show(value)}")
+            raise ValueError(f"{name} must be a number in [0, 1), got {shown(value)}")
 
 
 def count(*, minimum: int = 1, **values: Any) -> None:
     """Refuse each named value that is not an integer of at least ``minimum``."""
     for name, value in values.items():
         if not _is_integer(value) or value < minimum:
-            raise ValueError(f"{name} must be an integer >= {minimum}, got {_show(value)}")
+            raise ValueError(f"{name} must be an integer >= {minimum}, got {shown(value)}")
 
 
 def one_of(options: Iterable[str], **values: Any) -> None:
     """Refuse each named value that is not among ``options``."""
     options = list(options)
     for name, value in values.items():
-        if value not in options:
+        if not isinstance(value, str) or value not in options:
             wanted = ", ".join(repr(option) for option in options)
-            raise ValueError(f"{name} must be one of {wanted}, got {_show(value)}")
+            word = isinstance(value, str) and len(value) <= _LONGEST and value.isidentifier()
+            found = repr(value) if word else shown(value)
+            raise ValueError(f"{name} must be one of {wanted}, got {found}")
+
+
+def flag(**values: Any) -> None:
+    """Refuse each named value that is neither True nor False."""
+    for name, value in values.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def number(**values: Any) -> float:
@@ -105,11 +118,11 @@ def index(n: int, **values: Any) -> int:
         if array.size != 1 or not np.issubdtype(array.dtype, np.integer):
             raise ValueError(
                 f"{name} must be one integer row index, got an array of shape {array.shape} "
-                f"and dtype {array.dtype}"
+                f"and {_dtype(array)}"
             )
         value = int(array.reshape(-1)[0])
-    if not _is_integer(value):
-        raise ValueError(f"{name} must be an integer row index, got {_show(value)}")
+    if not _is_integer(value):  # which may be a cell of a table that was taken for rows
+        raise ValueError(f"{name} must be an integer row index, got a {type(value).__name__}")
     if not 0 <= value < n:
         raise ValueError(f"{name} must be a row index in 0..{n - 1}, got {int(value)}")
     return int(value)
@@ -200,6 +213,8 @@ def _to_float64(
     name: str, value: Any, declared: Sequence[str] | None = None, remedy: str = MISSING_REMEDY
 ) -> Tensor:
     if isinstance(value, Tensor):
+        if value.is_nested or value.layout != torch.strided:
+            raise ValueError(f"{name} must be a dense tensor, got a sparse or nested one: to_dense()")
         if value.is_complex():
             raise ValueError(f"{name} must be real numbers, got dtype {value.dtype}")
         widened = value.detach().to(device="cpu", dtype=torch.float64)
@@ -210,13 +225,11 @@ def _to_float64(
     if np.ma.is_masked(value):
         raise ValueError(f"{name} must be complete, got masked entries; {remedy}")
     value = numeric_frame(name, value, declared, remedy)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} must be numbers in rows of equal length") from None
+    array = or_refuse(
+        lambda: np.asarray(value), lambda: ValueError(f"{name} must be numbers in rows of equal length")
+    )
     if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
-        # The dtype of texts says how long the longest one is.
-        found = "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        found = _dtype(array)
         if array.dtype.kind == "O" and array.ndim:
             _refuse_none(name, array, remedy)
             found += ": numbers that are kept so become numbers by numpy.asarray(VALUE, dtype=float)"
@@ -274,6 +287,28 @@ def _more(others: int, what: str) -> str:
     return f" (and {others} more {what})" if others else ""
 
 
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}... ({type(value).__name__})"
+def _dtype(array: np.ndarray) -> str:
+    """What an array holds: the dtype of texts says how long one is, that of records has names."""
+    if array.dtype.names is not None:
+        return "records with fields"
+    return "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+
+
+def shown(value: Any) -> str:
+    """A setting, if it is one number; of anything else, which may be a table, its kind."""
+    if isinstance(value, (Real, NoneType)):
+        text = repr(value)
+        return text if len(text) <= _LONGEST else f"one of {len(text)} characters"
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _LONGEST and _is_numeral(value) else "a text"
+    shape = getattr(value, "shape", None)
+    of = f" of shape {tuple(shape)}" if isinstance(shape, tuple) else ""
+    return f"a {type(value).__name__}{of}"
+
+
+def _is_numeral(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

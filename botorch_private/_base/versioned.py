@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.foreign import or_refuse
+
 
 @dataclass(frozen=True)
 class FileFormat:
@@ -61,10 +63,9 @@ class FileFormat:
         Raises:
             ValueError: If it is something else, damaged, altered, or of a version that is not read.
         """
-        try:
-            values = json.loads(content)
-        except ValueError:
-            raise self.refusal(path, "is truncated or damaged") from None
+        values = or_refuse(
+            lambda: json.loads(content), lambda: self.refusal(path, "is truncated or damaged")
+        )
         self.require(values, path)
         if self.digest and values.pop("sha256", None) != _digest(values):
             raise self.refusal(path, "was changed after saving")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -49,6 +50,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             warn("Stopped.")
             return _INTERRUPTED
+        except Exception as error:
+            warn(_unexpected(error))
+            return 1
+
+
+def _unexpected(error: Exception) -> str:
+    """Where an error arose that nobody foresaw, and what kind it is; its text may quote a table."""
+    places = "".join(traceback.format_tb(error.__traceback__))
+    return (
+        f"botorch-private: an error that it was not made for. Please report these lines; what the error "
+        f"says is left out, since it may be a piece of a table:\n{places}{type(error).__name__}"
+    )
 
 
 def _run(arguments: Sequence[str] | None) -> int:

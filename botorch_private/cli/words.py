@@ -21,6 +21,8 @@ def in_words(
         return os_error(error) if option is None else f"{option}: {os_error(error)}"
     if isinstance(error, UnicodeDecodeError):  # its own words show bytes of the file
         return "a file must be a text in UTF-8, but one is not"
+    if not _is_plain(error):
+        return f"a file cannot be read as what it should be ({type(error).__name__})"
     names = {**option_names(options), **(arguments or {})}
     message = _VALUE.sub(
         lambda found: f"{names[found[1]]} " if found[1] in names else found[0], str(error)
@@ -32,6 +34,11 @@ def in_words(
     if name is None and found[1] == "path":
         name = _option_in(options, message)
     return message if name is None else f"{name}{message[found.end() :]}"
+
+
+def _is_plain(error: Exception) -> bool:
+    """Whether an error is Python's or of this project: those of other libraries quote what they read."""
+    return type(error).__module__.partition(".")[0] in ("builtins", "botorch_private")
 
 
 def os_error(error: OSError) -> str:

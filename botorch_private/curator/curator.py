@@ -99,6 +99,7 @@ class Curator:
         if max_queries is not None:
             validate.count(max_queries=max_queries)
         validate.generator(generator=generator)
+        validate.flag(shared_outcomes=shared_outcomes)
         if shared_outcomes and outcome_mechanism is None:
             raise ValueError("shared_outcomes must be False without an outcome_mechanism, got True")
         if shared_outcomes and max_queries is None:
@@ -238,8 +239,7 @@ class Curator:
         Warns:
             PrivacyLeakWarning: Without ``repeats``, if one is within 0.001 units of one of the table.
         """
-        if repeats not in (True, False):
-            raise ValueError(f"repeats must be True or False, got {repeats!r}")
+        validate.flag(repeats=repeats)
         table = self._scaling.check(records)
         answers = self._answers
         known = answers.objective.of_joining(outcomes, records, len(table))

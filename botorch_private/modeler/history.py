@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -47,6 +48,8 @@ class History:
                 index, value = pair
             except (TypeError, ValueError):
                 raise ValueError(f"{_WANTED}, but position {position} is no pair") from None
+            if not isinstance(index, Integral):
+                raise ValueError(f"index must be an integer >= 0, got a {type(index).__name__}")
             validate.count(minimum=0, index=index)
             self._observations.append(Observation(int(index), validate.number(value=value)))
 

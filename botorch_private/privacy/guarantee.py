@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from botorch_private._base import validate
+from botorch_private._base.foreign import or_refuse
 from botorch_private.privacy.adjacency import BEFORE_QUESTIONS, adjacency, of_whole_records
 from botorch_private.privacy.composition import Shift, composed_epsilon
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -120,10 +121,10 @@ class PrivacyGuarantee:
 
     def __post_init__(self) -> None:
         if not _is_number(self.epsilon) or not self.epsilon > 0:
-            raise ValueError(f"epsilon must be a number > 0 or infinite, got {self.epsilon!r}")
+            found = validate.shown(self.epsilon)
+            raise ValueError(f"epsilon must be a number > 0 or infinite, got {found}")
         validate.probability_or_zero(delta=self.delta, delta_fp=self.delta_fp)
-        if not isinstance(self.holds, bool):
-            raise ValueError(f"holds must be True or False, got {self.holds!r}")
+        validate.flag(holds=self.holds)
         if self.holds and self.reasons:
             raise ValueError("holds must be False where there are reasons why not")
         if self.outcome_range is not None:
@@ -306,10 +307,19 @@ class PrivacyGuarantee:
     @classmethod
     def from_json(cls, text: str) -> PrivacyGuarantee:
         """Restore a guarantee from `to_json`; another text is a ValueError."""
-        try:
-            return _from_fields(json.loads(text))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"text must be the JSON of a PrivacyGuarantee, but {error}") from error
+        values = or_refuse(
+            lambda: json.loads(text),
+            lambda: ValueError("text must be the JSON of a PrivacyGuarantee, but it is no JSON"),
+        )
+        known = {field.name for field in fields(cls)}
+        if isinstance(values, dict) and not known.issuperset(values):
+            raise ValueError("text must be the JSON of a PrivacyGuarantee, but it has unknown fields")
+        return or_refuse(
+            lambda: _from_fields(values),
+            lambda: ValueError(
+                "text must be the JSON of a PrivacyGuarantee, but a field is missing or unusable"
+            ),
+        )
 
     def __str__(self) -> str:
         return "\n".join(sentences(self))
@@ -368,9 +378,6 @@ def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_fields(values: dict[str, Any]) -> PrivacyGuarantee:
-    known = {field.name for field in fields(PrivacyGuarantee)}
-    if unknown := sorted(set(values) - known):
-        raise KeyError(f"it has unknown fields {unknown}")
     restored: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }

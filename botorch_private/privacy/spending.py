@@ -47,6 +47,13 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         >>> round(compose([once, once]).epsilon, 6)
         2.0
     """
+    guarantees = tuple(guarantees)
+    for position, each in enumerate(guarantees):
+        if not isinstance(each, PrivacyGuarantee):
+            raise TypeError(
+                f"guarantees must be PrivacyGuarantees, got a {type(each).__name__} at position "
+                f"{position}"
+            )
     parts = tuple(part for g in guarantees for part in (g.parts or (g,)))
     if not parts:
         raise ValueError("guarantees must hold at least one PrivacyGuarantee, got none")

@@ -141,7 +141,7 @@ def _before_questions(guarantee: Any) -> Iterator[str]:
         yield (
             f"  Before the first question: epsilon = {round_up(central.epsilon)}, delta = "
             f"{central.delta:g}, since the labels of {guarantee.records:,} records are shuffled. From "
-            f"then on the promise above holds, and for records that were measured nothing more."
+            f"then on the promise above is what holds."
         )
 
 

@@ -129,6 +129,10 @@ def report(
         for release, _ in named:
             release.refuse_labels("there is no unit, so that its report takes no scaling and no records")
     if scaling is not None:
+        from botorch_private.curator.features.scaling import PublicScaling
+
+        if not isinstance(scaling, PublicScaling):
+            raise TypeError(f"scaling must be a PublicScaling, got a {type(scaling).__name__}")
         for release, name in named:
             scaling.check_belongs(release.guarantee, name)
     table = _checked(records, scaling, named)

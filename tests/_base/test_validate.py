@@ -261,9 +261,43 @@ def test_a_missing_value_of_a_nullable_data_frame_is_refused():
         validate.matrix(records=frame)
 
 
-def test_a_long_value_is_cut_in_the_message():
-    with pytest.raises(ValueError, match=r"got 'x{56}\.\.\. \(str\)$"):
-        validate.positive(epsilon="x" * 500)
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0.1", "got '0.1'"),
+        (-2, "got -2"),
+        (None, "got None"),
+        ("Anna", "got a text"),
+        ("1" * 40, "got a text"),
+        ([41.0, 70.25], "got a list"),
+        ({"Anna": 1}, "got a dict"),
+        (np.array([[41.0, 70.25]]), r"got a ndarray of shape \(1, 2\)"),
+        (pd.DataFrame({"Anna": [1]}), r"got a DataFrame of shape \(1, 1\)"),
+    ],
+)
+def test_a_setting_is_shown_where_it_is_one_number_and_by_its_kind_where_it_may_be_a_table(value, shown):
+    with pytest.raises(ValueError, match=f"{shown}$"):
+        validate.positive(epsilon=value)
+
+
+def test_a_tensor_that_is_not_dense_is_refused_by_name():
+    with pytest.raises(ValueError, match="records must be a dense tensor"):
+        validate.matrix(records=torch.eye(2).to_sparse())
+
+
+def test_names_of_fields_are_not_repeated():
+    value = np.zeros(3, dtype=[("Anna Muster", "f8")])
+    for refused in (lambda: validate.vector(x=value), lambda: validate.index(3, x=value)):
+        with pytest.raises(ValueError, match="records with fields") as caught:
+            refused()
+        assert "Anna" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0, "yes", None, [True], pd.DataFrame({"Anna": [True]})])
+def test_a_flag_is_true_or_false_and_nothing_else(value):
+    validate.flag(x=True, y=np.bool_(False))
+    with pytest.raises(ValueError, match="^x must be True or False, got "):
+        validate.flag(x=value)
 
 
 @pytest.mark.parametrize("beside", [[0.5, 1.5], [True, False], [1, 2]])

@@ -56,6 +56,10 @@ class Contents:
         if isinstance(thing, Real):
             self._note([float(thing)])
             return []
+        if isinstance(thing, torch.Tensor) and thing.is_nested:
+            return list(thing.unbind())
+        if isinstance(thing, torch.Tensor) and thing.layout != torch.strided:
+            return [thing.detach().to_dense()]
         if isinstance(thing, torch.Tensor):
             whole = torch.empty(0, dtype=thing.dtype).set_(thing.detach().cpu().untyped_storage())
             gradient = thing.grad if thing.is_leaf else None

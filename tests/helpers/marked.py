@@ -49,9 +49,10 @@ class Listener(logging.Handler):
 
     def __init__(self):
         super().__init__(logging.DEBUG)
-        self.lines = []
+        self.lines, self.records = [], []
 
     def emit(self, record):
+        self.records.append(record)
         self.lines.append((self.format(record), vars(record)))
 
 
@@ -72,7 +73,7 @@ def listening():
         log.removeHandler(listener)
         log.setLevel(level)
         said |= {"log": listener.lines, "warnings": [str(each.message) for each in caught]}
-        said["printed"] = printed.getvalue()
+        said |= {"printed": printed.getvalue(), "records": listener.records}
 
 
 def refusal(wrong):

@@ -101,7 +101,7 @@ def test_an_observation_is_a_pair_of_index_and_value():
     ("pair", "message"),
     [
         ((-1, 1.0), "^index must be an integer >= 0, got -1"),
-        ((1.0, 1.0), "^index must be an integer >= 0, got 1.0"),
+        ((1.0, 1.0), "^index must be an integer >= 0, got a float"),
         ((True, 1.0), "^index must be an integer >= 0, got True"),
         ((1, float("nan")), "^value must be a finite number, got nan"),
         ((1, float("inf")), "^value must be a finite number, got inf"),

@@ -143,27 +143,30 @@ def _rows(path: Path) -> Iterator[Iterator[list[str]]]:
         before = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a long note is no reason to refuse
         try:
             yield _told(csv.reader(file, strict=True), path)
-        except UnicodeDecodeError:
-            refuse_lookalikes(path, undecodable=True)
-            raise ValueError(f"{path} must be UTF-8 text, but it is not") from None
         finally:
             csv.field_size_limit(before)
 
 
 def _told(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
-    row = 1
+    row, problem = 1, ""
+    cells: list[str] = []
     while True:
         try:
-            yield next(rows)
+            cells = next(rows)
         except StopIteration:
             return
+        except UnicodeDecodeError:
+            problem = "must be UTF-8 text, but it is not"
         except csv.Error as error:
-            refuse_lookalikes(path)
-            if "NUL" in str(error):
-                raise ValueError(f"{path} must be UTF-8 text, but row {row} holds a NUL") from None
-            raise ValueError(
-                f"{path} must have quotes around whole cells alone, but one opens or closes within a "
+            problem = (
+                f"must be UTF-8 text, but row {row} holds a NUL"
+                if "NUL" in str(error)
+                else f"must have quotes around whole cells alone, but one opens or closes within a "
                 f"cell in row {row}: rows would be lost. Remove it; inside a quoted cell a quote is "
                 f'written twice ("" and not \\")'
-            ) from None
+            )
+        if problem:  # outside of the handlers: an error of decoding holds the bytes that it met
+            refuse_lookalikes(path, undecodable=problem.endswith("it is not"))
+            raise ValueError(f"{path} {problem}")
+        yield cells
         row += 1

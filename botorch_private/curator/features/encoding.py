@@ -49,6 +49,12 @@ class Encoding:
 
     def __init__(self, features: Sequence[FeatureKind], radius: float = 25.0) -> None:
         self.features = tuple(features)
+        for position, each in enumerate(self.features):
+            if not isinstance(each, FeatureKind):
+                raise TypeError(
+                    f"features must be Number, YesNo or Category, got a {type(each).__name__} at "
+                    f"position {position}"
+                )
         self.names = tuple(name for each in self.features for name in each.columns)
         for name in self.names:
             if self.names.count(name) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import torch
@@ -63,6 +64,8 @@ class PublicScaling:
         names: Sequence[str] | None = None,
         choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        if not isinstance(choices, (Mapping, NoneType)):
+            raise TypeError(f"choices must map names to columns, got a {type(choices).__name__}")
         self._lower = validate.vector(lower=lower)
         self._public = True
         if self.features == 0:

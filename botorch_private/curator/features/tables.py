@@ -18,6 +18,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.file_name import utf8_name
+from botorch_private._base.foreign import or_refuse
 from botorch_private._base.frames import MISSING_REMEDY
 from botorch_private.curator.features.csv_shape import (
     FIRST_ROW,
@@ -60,8 +61,8 @@ def read_table(
     frame = _numbers(path, wanted, remedy)
     try:
         return validate.matrix(records=frame[wanted])
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    except ValueError as error:  # of our own
+        raise ValueError(f"{path}: {error}") from None
 
 
 def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
@@ -204,8 +205,8 @@ def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
     except ImportError as error:
         raise ImportError("tables need pandas: pip install 'botorch-private[frames]'") from error
     records = count_records(path, wanted)
-    try:
-        return pandas.read_csv(
+    return or_refuse(
+        lambda: pandas.read_csv(
             path,
             encoding="utf-8-sig",
             usecols=wanted,
@@ -215,9 +216,9 @@ def _read_csv(path: Path, wanted: list[str], **options: Any) -> Any:
             low_memory=False,
             **options,
             **_exact_digits(pandas.__version__),
-        )
-    except pandas.errors.ParserError as error:
-        raise ValueError(f"{path} must be a comma-separated table, but it cannot be read") from error
+        ),
+        lambda: ValueError(f"{path} must be a comma-separated table, but it cannot be read"),
+    )
 
 
 def _exact_digits(version: str) -> dict[str, Any]:
@@ -228,55 +229,55 @@ def _exact_digits(version: str) -> dict[str, Any]:
 
 def _read_parquet(path: Path, wanted: list[str]) -> Any:
     require_names(_parquet_names(path), wanted, path)
-    import pyarrow
     from pyarrow import parquet
 
-    try:
-        # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
-        with utf8_name(path) as name:
-            return parquet.read_table(name, columns=wanted).to_pandas(ignore_metadata=True)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _damaged(path) from error
+    with utf8_name(path) as name:
+        table = or_refuse(lambda: parquet.read_table(name, columns=wanted), lambda: _damaged(path))
+    # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
+    return or_refuse(
+        lambda: table.to_pandas(ignore_metadata=True),
+        lambda: ValueError(
+            f"{path} must hold numbers, texts and yes/no in its declared columns, but one holds what "
+            f"pandas cannot: {', '.join(map(repr, wanted))}"
+        ),
+    )
 
 
 def _parquet_names(path: Path) -> list[str]:
     try:
         import pandas  # noqa: F401 (said here, before any work)
-        import pyarrow
         from pyarrow import parquet
     except ImportError as error:
         raise ImportError(
             ".parquet tables need pandas and pyarrow: pip install 'botorch-private[parquet]', or save "
             "the table as .csv"
         ) from error
-    try:
-        with utf8_name(path) as name:
-            return parquet.read_schema(name).names
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _damaged(path) from error
+    with utf8_name(path) as name:
+        return or_refuse(lambda: parquet.read_schema(name).names, lambda: _damaged(path))
 
 
 def _parquet_header(path: Path) -> list[str]:
     """Names for people: without row labels of pandas, and refused where one is a text of its column."""
     names = [name for name in _parquet_names(path) if not _ROW_LABELS.fullmatch(name)]
-    import pyarrow
+    with utf8_name(path) as file:
+        for name in names:
+            if names.count(name) == 1 and _holds_its_name(file, name, path):
+                raise ValueError(
+                    f"{path} must have names of columns, but one is a value of its own column: "
+                    f"if they are a record, read the table without a row of names (header=None)"
+                )
+    return names
+
+
+def _holds_its_name(file: str, name: str, path: Path) -> bool:
     from pyarrow import parquet
 
-    try:
-        with utf8_name(path) as file:
-            for name in names:
-                if names.count(name) > 1:
-                    continue
-                column = parquet.read_table(file, columns=[name]).column(0)
-                texts = str(column.type).startswith(("string", "large_string", "dictionary"))
-                if texts and (column.to_pandas().astype(str) == name).any():
-                    raise ValueError(
-                        f"{path} must have names of columns, but one is a value of its own column: "
-                        f"if they are a record, read the table without a row of names (header=None)"
-                    )
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _damaged(path) from error
-    return names
+    def found() -> bool:
+        column = parquet.read_table(file, columns=[name]).column(0)
+        texts = str(column.type).startswith(("string", "large_string", "dictionary"))
+        return texts and bool((column.to_pandas().astype(str) == name).any())
+
+    return or_refuse(found, lambda: _damaged(path))
 
 
 def _damaged(path: Path) -> ValueError:
@@ -285,23 +286,29 @@ def _damaged(path: Path) -> ValueError:
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
     """Refuse the first cell of a column that is a word, or infinite."""
-    import pandas
-
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
-        # A date or a duration would turn into a count of nanoseconds.
-        texts = cells.astype(str) if cells.dtype.kind in "mM" else cells
-        numbers: Any = pandas.to_numeric(texts, errors="coerce")
-        words = numbers.isna().to_numpy(copy=True)
-        if not words.any():
-            words[:] = True  # numbers of a kind that float64 does not hold
-        raise ValueError(
-            f"{path} must hold numbers, got something else {_place(words, name)}{_marks(cells[words])}"
+        problem = f"{path} must hold numbers, got something else "
+        where = or_refuse(  # bytes that are no text are read as neither
+            lambda: _words(cells, name), lambda: ValueError(f"{problem}in column {name!r}")
         )
+        raise ValueError(problem + where)
     infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
     if infinite.any():
         raise ValueError(
             f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
         )
+
+
+def _words(cells: Any, name: str) -> str:
+    """Where a column holds no numbers, and maybe why."""
+    import pandas
+
+    # As texts: a date or a duration would turn into a count of nanoseconds, and pandas refuses a list.
+    numbers: Any = pandas.to_numeric(cells.astype(str), errors="coerce")
+    words = numbers.isna().to_numpy(copy=True)
+    if not words.any():
+        words[:] = True  # numbers of a kind that float64 does not hold
+    return f"{_place(words, name)}{_marks(cells[words])}"
 
 
 def _marks(words: Any) -> str:

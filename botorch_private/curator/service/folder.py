@@ -86,8 +86,11 @@ class Folder:
             )
         try:
             return open_database(self.database)
-        except (ValueError, sqlite3.Error) as error:
-            raise ValueError(f"{self.database} cannot be used: {error}") from error
+        except ValueError as error:  # of our own
+            problem = f"{error}"
+        except sqlite3.Error as error:
+            problem = f"it cannot be read ({type(error).__name__})"  # its text may quote the file
+        raise ValueError(f"{self.database} cannot be used: {problem}")
 
     def lock(self) -> FileLock:
         """Keep other servers out, until the lock is released or the process ends.

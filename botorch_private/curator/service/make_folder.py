@@ -64,6 +64,8 @@ def make_folder(
         FileExistsError: If there is something at ``path``.
         ValueError: If an argument is unusable.
     """
+    if not isinstance(objective, str):
+        raise ValueError(f"objective must be a text, got a {type(objective).__name__}")
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
@@ -161,7 +163,7 @@ def check_settings(
     if identifiers is not None and len(names := _checked(identifiers)) != n:
         raise ValueError(f"identifiers must have {n} entries, got {len(names)}")
     if objective not in ("person", "column") and objective.count(":") != 1:
-        raise ValueError(f"objective must be person, column or module:function, got {objective!r}")
+        raise ValueError("objective must be person, column or module:function, got another text")
     if (objective == "column") != known:
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
@@ -171,6 +173,8 @@ def check_settings(
             raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
     if plausible is not None:
+        if not isinstance(plausible, Sequence) or isinstance(plausible, str) or len(plausible) != 2:
+            raise ValueError("plausible must be a smallest and a larger value, got something else")
         low, high = plausible
         validate.finite(plausible_low=low, plausible_high=high)
         if not low < high:

@@ -7,8 +7,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.question import Question, count_used, get, question_from, replayed
-from botorch_private.curator.service.schema import FolderFacts, read_facts
+from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
 
 
@@ -106,12 +107,9 @@ class Reading:
         Raises:
             ValueError: If it is damaged.
         """
-        try:
-            found = self._one("PRAGMA quick_check(1)")[0]
-        except sqlite3.Error as error:
-            raise ValueError(f"it is damaged: {error}") from error
+        found = or_refuse(lambda: self._one("PRAGMA quick_check(1)")[0], _damaged)
         if found != "ok":
-            raise ValueError("it is damaged: put the folder back from a backup")
+            raise _damaged()
 
     def _one(self, statement: str, *values: Any) -> sqlite3.Row:
         with self._reading:
@@ -120,6 +118,10 @@ class Reading:
     def _all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         with self._reading:
             return self._reader.execute(statement, values).fetchall()
+
+
+def _damaged() -> ValueError:
+    return ValueError("it is damaged: put the folder back from a backup")
 
 
 def read_only(path: Path) -> Reading:
@@ -140,8 +142,9 @@ def read_only(path: Path) -> Reading:
         )
     try:
         return _reading(path, "ro", immutable="1")
-    except sqlite3.OperationalError as error:
-        raise ValueError(f"it cannot be read: {error}") from error
+    except sqlite3.OperationalError:
+        pass
+    raise ValueError("it cannot be read")
 
 
 def _reading(path: Path, mode: str, **more: str) -> Reading:
@@ -152,6 +155,9 @@ def _reading(path: Path, mode: str, **more: str) -> Reading:
     except sqlite3.OperationalError:
         connection.close()
         raise
-    except (sqlite3.DatabaseError, ValueError) as error:
+    except ValueError:
         connection.close()
-        raise ValueError(str(error)) from error
+        raise
+    except sqlite3.DatabaseError:
+        connection.close()
+    raise ValueError(FOREIGN)  # outside of the handler: SQLite quotes what it cannot read

@@ -8,8 +8,10 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from botorch_private._base.foreign import or_refuse
+
 SCHEMA_VERSION = 1
-_FOREIGN = "it is not a curator's database, or damaged"
+FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -131,14 +133,15 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     Raises:
         ValueError: If it is of another version, or not a curator's database.
     """
-    try:
+
+    def read() -> tuple[dict[str, Any], set[str]]:
         found = connection.execute("SELECT name, value FROM fact").fetchall()
-        values: dict[str, Any] = {str(row["name"]): json.loads(row["value"]) for row in found}
-        there = {row["name"] for row in connection.execute("SELECT name FROM sqlite_master")}
-    except sqlite3.Error as error:
-        raise ValueError(f"{_FOREIGN}: {error}") from error
-    except (TypeError, ValueError):
-        raise ValueError(_FOREIGN) from None
+        there = connection.execute("SELECT name FROM sqlite_master").fetchall()
+        return {str(row["name"]): json.loads(row["value"]) for row in found}, {
+            row["name"] for row in there
+        }
+
+    values, there = or_refuse(read, lambda: ValueError(FOREIGN))
     version = values.pop("schema_version", None)
     if version != SCHEMA_VERSION:
         shown = version if isinstance(version, int) else "unknown"
@@ -147,12 +150,13 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
             f"botorch-private"
         )
     if not there.issuperset(_TABLES):
-        raise ValueError(_FOREIGN)
-    try:
-        for name in ("plausible", "outcome_range"):
-            if values[name] is not None:
-                low, high = values[name]
-                values[name] = (low, high)
-        return FolderFacts(**values)
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(_FOREIGN) from None
+        raise ValueError(FOREIGN)
+    return or_refuse(lambda: _facts(values), lambda: ValueError(FOREIGN))
+
+
+def _facts(values: dict[str, Any]) -> FolderFacts:
+    for name in ("plausible", "outcome_range"):
+        if values[name] is not None:
+            low, high = values[name]
+            values[name] = (low, high)
+    return FolderFacts(**values)

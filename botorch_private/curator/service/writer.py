@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.in_place import InPlace
 from botorch_private.curator.service.question import LostError, StorageError
 
@@ -58,10 +59,10 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     Raises:
         ValueError: If it is not a database, or cannot be written.
     """
-    try:
-        connection = open_plainly(path, "rwc" if create else "rw")
-    except sqlite3.Error as error:
-        raise ValueError(f"it cannot be opened: {error}") from error
+    connection = or_refuse(
+        lambda: open_plainly(path, "rwc" if create else "rw"),
+        lambda: ValueError("it cannot be opened"),
+    )
     try:
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -69,8 +70,10 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         connection.execute("ROLLBACK")
     except sqlite3.Error as error:
         connection.close()
-        raise ValueError(f"it is not a curator's database, or cannot be written: {error}") from error
-    return connection
+        kind = getattr(error, "sqlite_errorname", type(error).__name__)  # its text may quote the file
+    else:
+        return connection
+    raise ValueError(f"it is not a curator's database, or cannot be written ({kind})")
 
 
 def step(

@@ -512,7 +512,7 @@ def a_curator(**options):
         ({"identifiers": ["a"]}, "identifiers must have 12 entries, got 1"),
         ({"identifiers": ["a"] * N}, "those in position 0 and position 1 are the same"),
         ({"identifiers": ["a", "a "]}, "those in position 0 and position 1 look the same"),
-        ({"objective": "x"}, "objective must be person, column or module:function, got 'x'"),
+        ({"objective": "x"}, "objective must be person, column or module:function, got another text"),
         ({"objective": "column"}, "objective must be 'column' where the curator knows the outcomes"),
         ({"plausible": (1.0, 1.0)}, "plausible must be a smallest and a larger value"),
         ({"plausible": (0.0, float("nan"))}, "plausible_high must be a finite number"),

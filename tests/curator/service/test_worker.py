@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from botorch_private.curator.service.worker import answer
+from botorch_private.curator.service.worker import FAILED, answer
 
 
 @pytest.mark.parametrize("returned", [3, 3.0, np.float32(3), np.array([3.0]), torch.tensor([[3.0]])])
@@ -17,18 +17,20 @@ def test_one_number_of_any_kind_is_the_value(returned):
     assert answer(lambda record: returned, [1.0, 2.0]) == {"value": 3.0}
 
 
-@pytest.mark.parametrize(
-    ("returned", "message"),
-    [
-        ("1.5", "TypeError: text is no number"),
-        (np.ones(2), "ValueError: "),
-        (None, "TypeError: "),
-        (float("inf"), "the objective must return a finite number, got inf"),
-    ],
-)
-def test_anything_else_is_a_failure_that_says_what_it_was(returned, message):
-    (error,) = answer(lambda record: returned, [1.0, 2.0]).values()
-    assert error.startswith(message)
+@pytest.mark.parametrize("returned", ["1.5", np.ones(2), None, float("inf"), [7]])
+def test_anything_else_is_a_failure_that_does_not_say_what_it_was(returned):
+    assert answer(lambda record: returned, [1.0, 2.0]) in (
+        {"error": FAILED},
+        {"error": "the objective must return a finite number, got another one"},
+    )
+
+
+def test_what_an_objective_raises_goes_where_its_output_goes_and_nowhere_else(capfd):
+    def program(record):
+        raise LookupError(f"no simulation of {record.tolist()}")
+
+    assert answer(program, [1.0, 2.5]) == {"error": FAILED}
+    assert "LookupError: no simulation of [1.0, 2.5]" in capfd.readouterr().err
 
 
 def test_the_record_is_a_tensor_of_float64():
