@@ -11,6 +11,7 @@ import torch
 from scipy.stats import binom, chi2, norm
 
 from botorch_private._base import validate
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.findings import LEVEL, Check, Findings
 from botorch_private.audit.forked import in_two_copies
 from botorch_private.audit.told_apart import alike_checks, neighbour_checks, repeat_checks
@@ -37,6 +38,7 @@ class Told(NamedTuple):
         return self.labels == self.true
 
 
+@on_cpu_by_default
 def response_audit(
     mechanism: Mechanism, *, records: int = _RECORDS, level: float = LEVEL, seed: int = 0
 ) -> Findings:

@@ -73,6 +73,8 @@ def stated_mechanism(release: Release) -> NoisyProjection | SpectralProjection:
     records, features = guarantee.records, guarantee.features
     if records is None or features is None or guarantee.projection_dim is None:
         raise ValueError("the guarantee does not say by which settings the release was made")
+    if isinstance(law, ResponseLaw):
+        raise ValueError("labels of cells are no noise: response_audit tests them")
     settings = guarantee.settings
     if not release.isotropic:
         settings["projection_dim"] = None

@@ -76,6 +76,15 @@ def test_false_alarms_are_as_rare_as_the_level_says(epsilon, count):
     assert sum(alarms) <= 12
 
 
+def test_the_default_device_of_the_host_does_not_matter():
+    torch.set_default_device("meta")
+    try:
+        found = response_audit(CellResponse(3.0, cells_of(4)), records=1_000)
+    finally:
+        torch.set_default_device(None)
+    assert not found.refuted
+
+
 def test_a_table_beyond_a_block_of_the_sampler_passes():
     assert not response_audit(CellResponse(3.0, cells_of(4)), records=300_000).refuted
 

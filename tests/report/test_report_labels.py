@@ -69,7 +69,7 @@ def test_both_numbers_are_there(page, release, text):
 def test_there_are_no_units(text):
     assert not re.search(r"\b(one|1|in|of) units?\b", re.sub("there is no unit", "", text))
     assert "What one unit is" not in text
-    assert "Epsilon of a whole record" in text
+    assert "of a whole record" in text
     assert "Spent on any change of a record" in text
     assert "takes epsilon of a whole record from 3 to 6" in text
 
@@ -85,7 +85,9 @@ def test_the_attack_chapter_says_what_a_perfect_attacker_is_left_with(release, t
 def test_the_odds_that_it_states_are_those_of_bayes(release):
     """Whatever the odds were before, each label multiplies them by at most the stated factor."""
     law = release.guarantee.law
-    likelihood = torch.full((6, 6), law.q, dtype=torch.float64) + (law.p - law.q) * torch.eye(6)
+    likelihood = torch.full((6, 6), law.q, dtype=torch.float64) + (law.p - law.q) * torch.eye(
+        6, dtype=torch.float64
+    )
     prior = torch.rand(6, dtype=torch.float64)
     posterior = likelihood * prior / (likelihood @ prior)[:, None]
     after = posterior[:, :, None] / posterior[:, None, :]

@@ -68,8 +68,8 @@ def left_to_attackers(release: ReleaseFacts, law: ResponseLaw, cost: Cost) -> It
     )
     yield Paragraph(
         f"{release.name}: whatever a perfect attacker held possible of a person before, and however "
-        f"much else is known to them, the label multiplies the odds of one record against another by at most "
-        f"{factor(cost.epsilon)}. Records in the same cell are not told apart at all."
+        f"much else is known to them, the label multiplies the odds of one record against another by "
+        f"at most {factor(cost.epsilon)}. Records in the same cell are not told apart at all."
     )
     if release.guarantee.seeded:
         yield Paragraph(
