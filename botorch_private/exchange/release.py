@@ -168,7 +168,7 @@ class Release:
         path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
-        candidates, metadata = None, {}
+        candidates, metadata, version = None, {}, 0
         try:
             with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
