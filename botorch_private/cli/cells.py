@@ -61,7 +61,6 @@ def add_cells(commands: Any) -> None:
         "--cuts",
         type=float,
         nargs="+",
-        default=[0.97],
         metavar="SHARE",
         help="shares of the history below each cut, rising (default: 0.97, which makes two cells)",
     )
@@ -116,7 +115,7 @@ def _learn(options: argparse.Namespace) -> int:
             read_table(options.history, [options.outcome])[:, 0],
             encoding.scaling,
             outcome_range=tuple(options.outcome_range),
-            cuts=options.cuts,
+            cuts=options.cuts or [0.97],
             epsilon=options.epsilon,
             delta=options.delta,
             public=options.public,

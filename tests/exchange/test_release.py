@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save as save_tensors
 
 from botorch_private import Curator, NoisyProjection, NoPrivacy, PublicScaling, Release
-from botorch_private.exchange.release import FORMAT
+from botorch_private.exchange.release import LABELS as FORMAT
 
 D = 3
 SEED = 7_654_321_987

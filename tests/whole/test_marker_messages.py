@@ -14,6 +14,16 @@ HARMLESS = re.compile(
     r"\(.*|type\(\w+\)\.__name__|[A-Z_\.]+|\w+(\.shape(\[-?\d\])?|\.dtype)|.* (if|[-+]) .*"
 )
 REVIEWED = {
+    "declared: cells, epsilon, and how labels are told": [
+        "100 * law.p",
+        "fixed * 2 ** numbers",
+        "instead",
+        "law.cells",
+        "part.name",
+        "self.count",
+        "self.epsilon",
+        "type(self.cells).__name__",
+    ],
     "declared: names, categories, ranges, and the file of ranges that says them": [
         "', '.join(called)",
         "', '.join(known)",

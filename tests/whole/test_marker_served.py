@@ -1,5 +1,6 @@
 """A server whose folder and database hold the mark tells it to nobody, but identifiers to its staff."""
 
+import importlib
 import sqlite3
 
 import pytest
@@ -225,7 +226,9 @@ def test_an_error_that_no_command_foresaw_is_told_by_its_place_alone(tmp_path, m
     def broken(path):
         raise KeyError(TEXT)
 
-    monkeypatch.setattr("botorch_private.curator.features.tables.read_names", broken)
+    # By the module that an import finds: other tests load modules again.
+    tables = importlib.import_module("botorch_private.curator.features.tables")
+    monkeypatch.setattr(tables, "read_names", broken)
     assert main(["ranges", "template", str(tmp_path / "x.csv")]) == 1
     told = capsys.readouterr().err
     assert "KeyError" in told

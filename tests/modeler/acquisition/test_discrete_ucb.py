@@ -182,8 +182,8 @@ def test_excluding_row_after_row_walks_through_all_rows_by_score_until_none_is_l
     [
         ([-1], "exclude must be a row index in 0..39, got -1"),
         ([0, 40], "exclude must be a row index in 0..39, got 40"),
-        ([1.0], "exclude must be an integer row index, got 1.0"),
-        ([True], "exclude must be an integer row index, got True"),
+        ([1.0], "exclude must be an integer row index, got a float"),
+        ([True], "exclude must be an integer row index, got a bool"),
         (torch.zeros(40, dtype=torch.bool), "exclude must be one integer row index"),
         (3, "exclude must be a collection of row indices, got"),
         (torch.tensor(3), "exclude must be a collection of row indices, got"),
