@@ -65,7 +65,7 @@ def add_cells(commands: Any) -> None:
         help="shares of the history below each cut, rising (default: 0.97, which makes two cells)",
     )
     option("--epsilon", type=float, default=1.0, help="for a person of the history (default: 1)")
-    option("--delta", type=float, default=1e-5, help="for a person of the history (default: 0.00001)")
+    option("--delta", type=float, default=1e-5, help="for a person of the history (default: 1e-05)")
     option(
         "--public",
         action="store_true",

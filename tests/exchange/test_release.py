@@ -77,6 +77,7 @@ def test_a_release_holds_rows_and_public_settings_and_nothing_else():
         "noise_dim",
         "isotropic",
         "outcome_guarantee",
+        "cells",
     ]
     assert vars(make_release()).keys() == {field.name for field in dataclasses.fields(Release)}
 
@@ -181,7 +182,7 @@ def test_a_file_with_any_byte_changed_is_refused(small, mask):
 @pytest.mark.parametrize(
     ("change", "refusal"),
     [
-        (lambda m: m.update(format_version="2"), "version"),
+        (lambda m: m.update(format_version="3"), "version"),
         (lambda m: m.update(format_version="0"), "version"),
         (lambda m: m.update(format_version="²"), "version"),
         (lambda m: m.update(format_version=""), "version"),

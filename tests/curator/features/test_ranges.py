@@ -94,7 +94,7 @@ def test_a_file_with_kinds_is_refused_where_only_numbers_are_understood(write):
         ("kind = 'category'", "feature 'a' must have the key categories, but it is missing"),
         (
             "lower=0\nupper=1\ncategories=['a', 'b']",
-            "no keys but lower, upper, edges, lengthscale, got 'categ",
+            "no keys but lower, upper, edges, lengthscale, got",
         ),
         ("kind = 'category'\ncategories = 'ab'", "categories must be a list of texts, got 'ab'"),
         ("kind = 'category'\ncategories = [1, 2]", "must be texts that are not empty"),
