@@ -171,15 +171,14 @@ def publish(
     if warn is not None:
         warn(n, d, stacklevel=3)
     _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
-    if isinstance(domain, Cells):
-        domain.number_rows(table)  # a record in no cell is refused before anything is spent
+    inputs = _inputs(domain, table)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
     with _charged(ledger), _warned(already=warn is not None):
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
-        drawn = mechanism.draw(domain.scale_rows(table, order), generator=generator)
+        drawn = mechanism.draw(inputs(order), generator=generator)
         if len(drawn.rows) != n:
             raise ValueError(
                 f"mechanism must return {n} rows, one for each record, got {len(drawn.rows)}"
@@ -251,12 +250,13 @@ def publish_more(
     said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
     guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
     _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
+    inputs = _inputs(scaling, table)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
         ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
     with _charged(ledger):
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
-        rows = published.more(scaling.scale_rows(table, order))
+        rows = published.more(inputs(order))
         if isinstance(scaling, Cells):
             assert old.labels is not None
             release = Release.of_labels(
@@ -269,6 +269,18 @@ def publish_more(
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
         permuted = torch.cat([published.permutation, n + order])
         return replace(published, release=release, permutation=permuted)
+
+
+def _inputs(domain: Domain, table: Tensor) -> Callable[[Tensor], Tensor]:
+    """What a mechanism takes of a checked table, in an order of rows that is drawn later.
+
+    Cells are numbered at once: a record that is in none is refused before anything is spent, and a
+    function that numbers them is asked once.
+    """
+    if isinstance(domain, Cells):
+        numbers = domain.scale_rows(table)
+        return lambda order: numbers[order]
+    return lambda order: domain.scale_rows(table, order)
 
 
 def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: int = 0) -> None:

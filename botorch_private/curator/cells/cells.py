@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private._base.frames import require_columns
 from botorch_private.curator.cells.fit_score import fit_score
 from botorch_private.curator.cells.history_score import HistoryScore
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Number
-from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.curator.features.scaling import PublicScaling, checked_records
 from botorch_private.exchange.cell_space import CellSpace
 
 _CHUNK_ROWS = 2**18
@@ -264,25 +263,18 @@ class Cells:
 
     def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
         """Return a table as a finite ``n x d`` float64 tensor, or refuse it, as `PublicScaling` does."""
-        require_columns("records", records, self.names)
-        return validate.matrix(
-            records=records,
-            columns=self.features,
-            minimum_rows=minimum_rows,
-            column_names=self.names,
-        )
+        return checked_records(records, self.features, self.names, minimum_rows)
 
-    def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
+    def scale_rows(self, table: Tensor) -> Tensor:
         """Cells of a validated table as the ``n x 1`` numbers that `CellResponse` takes."""
-        return self.number_rows(table, order).double().unsqueeze(-1)
+        return self.number_rows(table).double().unsqueeze(-1)
 
-    def number_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
-        """Cells of a validated ``n x d`` table, in the given order of rows; see `of_records`."""
+    def number_rows(self, table: Tensor) -> Tensor:
+        """Cells of a validated ``n x d`` table; see `of_records`."""
         numbers = torch.empty(len(table), dtype=torch.int64)
         for start in range(0, len(table), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
-            chosen = table[rows if order is None else order[rows]].numpy()
-            numbers[rows] = torch.from_numpy(self._numbered(chosen, start, order))
+            numbers[rows] = torch.from_numpy(self._numbered(table[rows].numpy(), start))
         return numbers
 
     def clipped(self, records: Any) -> Tensor:
@@ -292,14 +284,13 @@ class Cells:
             return torch.zeros(len(table), dtype=torch.bool)
         return self.ranges.clipped(table)
 
-    def _numbered(self, rows: np.ndarray, start: int, order: Tensor | None) -> np.ndarray:
+    def _numbered(self, rows: np.ndarray, start: int) -> np.ndarray:
         total = np.zeros(len(rows), dtype=np.int64)
         for part in self._parts:
             places = part.assign(rows)
             lost = np.flatnonzero(places < 0)
             if len(lost):
                 row = start + int(lost[0])
-                row = row if order is None else int(order[row])
                 raise ValueError(
                     f"records must each be in one cell, but row {row} is in none or in several, by "
                     f"{part.name!r}: correct the record, or the declaration of cells"

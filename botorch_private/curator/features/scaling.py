@@ -196,13 +196,7 @@ class PublicScaling:
         The columns of a data frame (pandas, polars, pyarrow) must carry the names of the features, in
         the same order: another order would be scaled by the ranges of other features.
         """
-        require_columns("records", records, self._names)
-        return validate.matrix(
-            records=records,
-            columns=self.features,
-            minimum_rows=minimum_rows,
-            column_names=self._names,
-        )
+        return checked_records(records, self.features, self._names, minimum_rows)
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
@@ -337,6 +331,16 @@ class PublicScaling:
 
     def _name(self, column: int) -> str:
         return f"column {column}" + (f" ({self._names[column]})" if self._names else "")
+
+
+def checked_records(
+    records: Any, features: int, names: Sequence[str] | None, minimum_rows: int
+) -> Tensor:
+    """A table as a finite ``n x d`` float64 tensor, with the declared columns in their order."""
+    require_columns("records", records, names)
+    return validate.matrix(
+        records=records, columns=features, minimum_rows=minimum_rows, column_names=names
+    )
 
 
 def _checked_names(names: Sequence[str] | None, features: int) -> tuple[str, ...] | None:

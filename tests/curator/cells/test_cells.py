@@ -9,11 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import Encoding
+from botorch_private import CellResponse, Curator, Encoding, Ledger, PrivacyGuarantee
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells, save_cells
 from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
 from botorch_private.curator.features.kinds import Category, Number, YesNo
+from botorch_private.curator.publish import publish
 
 SECRET = 7_654_321.125
 
@@ -47,9 +48,35 @@ def test_values_outside_count_as_the_nearest_end_and_are_seen_as_clipped():
 
 
 def test_order_of_rows_is_followed():
-    cells = Cells([[0, 1, 2, 3]])
-    table = torch.tensor([[0.5], [1.5], [2.5]], dtype=torch.float64)
-    assert cells.number_rows(table, torch.tensor([2, 0, 1])).tolist() == [2, 0, 1]
+    """At epsilon 40 no label is a lie: each row tells the cell of the record that it stands for."""
+    cells = Cells([list(range(51))])
+    table = torch.arange(50, dtype=torch.float64).unsqueeze(-1) + 0.5
+    published = publish(table, None, CellResponse(40.0, cells))
+    assert published.release.labels.tolist() == published.permutation.tolist()
+
+
+def test_a_joining_record_in_no_cell_is_refused_before_anything_is_spent():
+    cells = Cells.of(lambda record: int(record[0]) if record[0] < 3 else None, 3, features=1)
+    ledger = Ledger(PrivacyGuarantee.budget(100.0))
+    mechanism = CellResponse(3.0, cells)
+    curator = Curator([[0.0], [1.0], [2.0]], None, mechanism, [1.0, 2.0, 3.0], ledger=ledger)
+    before = ledger.entries
+    with pytest.raises(ValueError, match="row 1 is in none or in several"):
+        curator.add([[1.5], [7.0]], [1.0, 1.0])
+    assert ledger.entries == before
+    assert len(curator.release.candidates) == 3
+    assert len(curator.add([[1.5]], [1.0]).candidates) == 4
+
+
+def test_a_function_is_asked_once_for_each_record_of_a_release():
+    asked = []
+
+    def cell(record):
+        asked.append(float(record[0]))
+        return int(record[0])
+
+    publish([[0.0], [1.0], [0.5]], None, CellResponse(3.0, Cells.of(cell, 2, features=1)))
+    assert asked == [0.0, 1.0, 0.5]
 
 
 def test_declared_features_have_their_cells():
