@@ -28,6 +28,7 @@ from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
 from botorch_private.curator.service.question import StorageError
+from botorch_private.curator.service.worker import FAILED
 
 COMMAND = [sys.executable, "-W", "ignore", "-m", "botorch_private.cli.main", "curator"]
 INIT = ["init", "table.csv", "clinic", "--ranges", "ranges.toml", "--epsilon", "3"]
@@ -378,12 +379,15 @@ def test_a_function_measures_one_question_after_another(place):
 
 
 @pytest.mark.slow
-def test_a_failure_is_stored_and_told_to_staff_alone(place):
+def test_a_failure_is_stored_and_told_to_the_curator_alone(place):
     folder = initialize(place, "--objective", "lab:failing")
     with served(folder, cwd=place) as (process, _, modeler, staff):
         number = ask(modeler, 3)["id"]
         query = failed(staff)
-        assert "no value for [" in query["reason"]
+        assert query["reason"] == FAILED  # it names the file, and repeats nothing of a record
+        told = folder / "objective.log"
+        assert "no value for [" in told.read_text()
+        assert stat.S_IMODE(told.stat().st_mode) == 0o600
         seen = modeler.get(f"/v1/queries/{number}")
         assert seen.json()["state"] == "pending"
         assert "no value" not in seen.text
