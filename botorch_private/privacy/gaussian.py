@@ -10,6 +10,7 @@ takes arrays of ``mu`` and of their ``weights``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -67,13 +68,23 @@ def gaussian_epsilon(delta: float, mu: float | np.ndarray, weights: np.ndarray |
     validate.probability(delta=delta)
     if gaussian_delta(0.0, mu, weights) <= delta:
         return 0.0
+    return least_epsilon(lambda epsilon: gaussian_delta(epsilon, mu, weights), delta)
+
+
+def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
+    """Smallest epsilon at which a falling delta is at most ``delta``, rounded up; infinite above 1e9.
+
+    Args:
+        delta_at: Delta at an epsilon >= 0, above ``delta`` at 0.
+        delta: Privacy parameter in (0, 1).
+    """
     high = 1.0
-    while gaussian_delta(high, mu, weights) > delta:
+    while delta_at(high) > delta:
         high *= 2
         if high > _UNBOUNDED:
             return math.inf
     root = root_scalar(
-        lambda epsilon: gaussian_delta(epsilon, mu, weights) - delta,
+        lambda epsilon: delta_at(epsilon) - delta,
         bracket=(0.0, high),
         method="brentq",
         xtol=1e-17,

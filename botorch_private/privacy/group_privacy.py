@@ -21,13 +21,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import root_scalar
 
 from botorch_private._base import validate
-from botorch_private.privacy.gaussian import gaussian_delta
-
-_ROOT_TOLERANCE = 1e-13
-_LARGEST_EPSILON = 1e9
+from botorch_private.privacy.gaussian import gaussian_delta, least_epsilon
 
 
 def majorant_delta(epsilon: float, squares: np.ndarray, weights: np.ndarray) -> float:
@@ -59,16 +55,4 @@ def majorant_epsilon(delta: float, squares: np.ndarray, weights: np.ndarray) -> 
         weights: Their probabilities.
     """
     validate.probability(delta=delta)
-    high = 1.0
-    while majorant_delta(high, squares, weights) > delta:
-        high *= 2
-        if high > _LARGEST_EPSILON:
-            return math.inf
-    root = root_scalar(
-        lambda epsilon: majorant_delta(epsilon, squares, weights) - delta,
-        bracket=(0.0, high),
-        method="brentq",
-        xtol=1e-17,
-        rtol=_ROOT_TOLERANCE,
-    ).root
-    return float(root) * (1 + 10 * _ROOT_TOLERANCE) + 1e-16
+    return least_epsilon(lambda epsilon: majorant_delta(epsilon, squares, weights), delta)

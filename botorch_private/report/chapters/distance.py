@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from botorch_private.report.chapters.several import several_table
 from botorch_private.report.chapters.whole_record import several_records
 from botorch_private.report.document import Block, Paragraph, Plot, Table
 from botorch_private.report.facts import Cost, PublicFacts
@@ -36,14 +37,7 @@ def distance(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Bloc
             (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)) for c in facts.costs
         ),
     )
-    yield Table(
-        "A person with several records, all of which move by one unit",
-        ("Records of the person", "Epsilon", "Factor at most", "Spy right in at most"),
-        tuple(
-            (whole(count), up(c.epsilon), factor(c.epsilon), percent(c.guess))
-            for count, c in facts.several
-        ),
-    )
+    yield several_table(facts, "A person with several records, all of which move by one unit")
     if most is not None:
         count, cost = most
         yield Paragraph(

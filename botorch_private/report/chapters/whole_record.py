@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from botorch_private.privacy.response_law import ResponseLaw
-from botorch_private.report.document import Block, Paragraph, Table
+from botorch_private.report.chapters.several import several_table
+from botorch_private.report.document import Block, Paragraph
 from botorch_private.report.facts import Cost, PublicFacts, ReleaseFacts
 from botorch_private.report.shown import factor, percent, small, up, whole
 
@@ -48,14 +49,7 @@ def several_records(facts: PublicFacts) -> Iterator[Block]:
         "The promise is the same for any two records, however far apart: there is no unit. What weakens "
         "it is that a person has several records, each with a label of its own."
     )
-    yield Table(
-        "A person with several records, any of which may be any other",
-        ("Records of the person", "Epsilon", "Factor at most", "Spy right in at most"),
-        tuple(
-            (whole(count), up(c.epsilon), factor(c.epsilon), percent(c.guess))
-            for count, c in facts.several
-        ),
-    )
+    yield several_table(facts, "A person with several records, any of which may be any other")
 
 
 def left_to_attackers(release: ReleaseFacts, law: ResponseLaw, cost: Cost) -> Iterator[Block]:
