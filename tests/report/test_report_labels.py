@@ -47,7 +47,7 @@ def text(page):
 
 
 def test_the_promise_is_a_sentence_for_a_lawyer(text):
-    sentence = "Whatever one person's record is, what leaves looks the same up to a factor of e^epsilon."
+    sentence = "Whatever one person's record is, the label that leaves looks the same up to a factor of e^epsilon."
     assert text.count(sentence) == 2  # in short, and where it is promised
     assert "The privacy guarantee HOLDS." in text
     assert "Epsilon is 3, and the factor 20.09." in text
@@ -198,6 +198,6 @@ def test_the_command_writes_a_page_and_prints_a_text(release, tmp_path, monkeypa
     assert "Epsilon of a whole record: 3" in told.out + told.err
     assert "The test of labels does not refute it." in told.out + told.err
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Whatever one person&#39;s record is, what leaves looks the same" in page
+    assert "Whatever one person&#39;s record is, the label that leaves looks the same" in page
     assert main(["report", "labels.safetensors", "--text"]) == 0
     assert "What a perfect attacker finds out" in capsys.readouterr().out

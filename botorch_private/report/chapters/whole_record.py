@@ -10,7 +10,9 @@ from botorch_private.report.document import Block, Paragraph
 from botorch_private.report.facts import Cost, PublicFacts, ReleaseFacts
 from botorch_private.report.shown import factor, percent, small, up, whole
 
-_PROMISE = "Whatever one person's record is, what leaves looks the same up to a factor of e^epsilon."
+_PROMISE = (
+    "Whatever one person's record is, the label that leaves looks the same up to a factor of e^epsilon."
+)
 
 
 def in_words(facts: PublicFacts) -> str:
