@@ -47,7 +47,10 @@ def text(page):
 
 
 def test_the_promise_is_a_sentence_for_a_lawyer(text):
-    sentence = "Whatever one person's record is, the label that leaves looks the same up to a factor of e^epsilon."
+    sentence = (
+        "Whatever one person's record is, the label that leaves looks the same up to a factor of "
+        "e^epsilon."
+    )
     assert text.count(sentence) == 2  # in short, and where it is promised
     assert "The privacy guarantee HOLDS." in text
     assert "Epsilon is 3, and the factor 20.09." in text
