@@ -13,8 +13,6 @@ from botorch_private.report.shown import factor, percent, small, up, whole
 _PROMISE = (
     "Whatever one person's record is, the label that leaves looks the same up to a factor of e^epsilon."
 )
-    "Whatever one person's record is, the label that leaves looks the same up to a factor of e^epsilon."
-)
 
 
 def in_words(facts: PublicFacts) -> str:
