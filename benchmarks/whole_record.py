@@ -260,7 +260,7 @@ def _draw(found: dict[tuple[str, str, float], list[dict[str, Any]]]) -> None:
         axis.axhline(float(np.mean(chance)), color="black", linestyle=":", label="random")
         axis.set_title(name)
         axis.set_ylim(bottom=0)
-    axes[0, 0].legend()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     figure.supxlabel("epsilon of a whole record")
     figure.supylabel("simple regret after 55 measurements, in sigma")
     figure.savefig(RESULTS / "whole_record.png", dpi=110)
