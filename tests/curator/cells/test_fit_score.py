@@ -147,3 +147,11 @@ def test_large_histories_are_added_up_exactly():
     order = torch.randperm(5_000, generator=torch.Generator().manual_seed(1))
     other = fitted(records[order], outcomes[order], public=True)
     assert one.weights == other.weights
+
+
+@pytest.mark.parametrize("features", [1, 2, 22, 200])
+def test_rounding_of_the_moments_of_so_many_people_is_charged(features):
+    """Both tables, three operations on each number, of a vector as long as it can be."""
+    law = history_cells._law(1.0, 1e-5, features + 2)
+    length = history_cells.MOST_PEOPLE / math.sqrt(2)
+    assert 2 * 3 * 2.0**-53 * length <= law.rounding - math.sqrt(law.dim) * law.grid
