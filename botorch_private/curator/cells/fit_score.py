@@ -39,8 +39,8 @@ from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import calibrate, noised
 from botorch_private.privacy.noise_law import NoiseLaw
 
-# Moments in units of their sensitivity are up to ``people / sqrt(2)`` long. Three operations of float64 on
-# them err by less than `NoiseLaw.rounding` charges for so many people.
+# Moments in units of their sensitivity are up to ``people / sqrt(2)`` long. Three operations of float64
+# on them err by less than `NoiseLaw.rounding` charges for so many people.
 MOST_PEOPLE = 100_000
 LEAST_PEOPLE = 50
 _STEP = 2.0**-14  # rows are rounded to it, so that sums of their products are exact in any order
