@@ -1,7 +1,9 @@
 """Run `botorch-private optimize` in processes that are forked from one that has imported everything.
 
-For each line, a JSON list of arguments and a file for the output, it forks one and prints its number;
-when it has ended, its exit status. So a search can be killed and started many times in a few seconds.
+For a line with a JSON list of arguments and a file for the output it forks one and prints its number;
+for an empty line it waits for its end and prints the exit status. Until then the number stays the
+child's, so that a signal to it cannot meet another process, or none. So a search can be killed and
+started many times in a few seconds.
 """
 
 import json
@@ -14,7 +16,11 @@ from botorch_private.cli import main as cli
 
 
 def main():
+    child = 0
     for line in sys.stdin:
+        if not line.strip():
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            continue
         arguments, output = json.loads(line)
         child = os.fork()
         if child == 0:
@@ -31,7 +37,6 @@ def main():
                 sys.stdout.flush()
                 os._exit(status)
         print(child, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 if __name__ == "__main__":

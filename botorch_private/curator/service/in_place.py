@@ -44,6 +44,7 @@ class InPlace:
         self._files = {path: _identity(path) for path in (database, self._wal, self._shared)}
         self._more: dict[str, Callable[[], bool]] = {}
         self._looking = threading.Lock()
+        self._closed = False
         # Of this one SQLite keeps no lock, which would end with any descriptor that is closed.
         self._log_file = self._wal.open("rb", buffering=0)
         self._log_size = 0
@@ -52,8 +53,10 @@ class InPlace:
         self.is_log_lost = False  # the database itself is there
 
     def close(self) -> None:
-        """Look no more."""
-        self._log_file.close()
+        """Look no more: whoever opens the database next may write it."""
+        with self._looking:
+            self._closed = True
+            self._log_file.close()
 
     def serve(self) -> None:
         """From now on this process alone makes checkpoints: see the second rule."""
@@ -93,7 +96,8 @@ class InPlace:
         if not self._looking.acquire(blocking=wait):
             return
         try:
-            self._look()
+            if not self._closed:
+                self._look()
         except OSError as error:
             _log.error("the folder cannot be looked at: %s", type(error).__name__)
             raise StorageError("the folder cannot be looked at") from None
@@ -132,7 +136,7 @@ class InPlace:
 
         SQLite would write the pages of the one into the other when that is opened next.
         """
-        if not self.is_another_database():
+        if self._closed or not self.is_another_database():
             return
         for path in (self._wal, self._shared):
             with contextlib.suppress(*_GONE):

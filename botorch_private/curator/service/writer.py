@@ -136,8 +136,8 @@ class Writer:
             self._queue.put(None)
         self._thread.join()
         self.in_place.put_log_aside()
-        self.end(self._connection)
         self.in_place.close()
+        self.end(self._connection)
 
     def end(self, connection: sqlite3.Connection) -> None:
         """Close a connection to the database.

@@ -1,5 +1,6 @@
 """Store: once asked, once measured, once answered, on the disk before it is told."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -417,3 +418,16 @@ def test_values_keep_all_their_bits(store):
     for row, value in enumerate(values):
         number = store.ask(f"key-of-{row:04d}", row, 1).result().query.id
         assert store.measure(number, float(value), 2).result().answer == value
+
+
+def test_a_closed_store_leaves_the_files_of_the_next_one_alone(serve):
+    service = serve()
+    closed = service.store
+    closed.close()
+    with closing(service.folder.open()):
+        # what the next one writes, the closed one would take for somebody else's change
+        os.utime(service.folder.database, (0, 0))
+        closed.in_place.check()
+        closed.in_place.put_log_aside()
+        assert service.folder.database.with_name("curator.db-wal").exists()
+    assert not closed.in_place.is_lost

@@ -33,11 +33,14 @@ class Optimizer:
 
     def start(self, *arguments):
         self.output.write_text("")
-        self.process.stdin.write(json.dumps([list(map(str, arguments)), str(self.output)]) + "\n")
-        self.process.stdin.flush()
-        self.child = int(self.process.stdout.readline())
+        self.child = self._say(json.dumps([list(map(str, arguments)), str(self.output)]))
 
     def wait(self):
+        return self._say("")
+
+    def _say(self, line):
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
     def close(self):
