@@ -29,7 +29,7 @@ CAUGHT, SURVIVED, STALE = "caught", "SURVIVED", "DOES NOT APPLY"
 BROKEN, ENDLESS = "CANNOT BE TESTED", "TAKES TOO LONG"
 _COPIED = (PACKAGE, "tests", "conftest.py", "pyproject.toml")
 _LIMIT = 180.0  # seconds for the tests of one mutant
-_PYTEST = ("-q", "-p", "no:cacheprovider")
+_PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "pytest_timeout")  # whose setting is in pyproject.toml
 _LOG, _FAILURES = "tests.log", "failures.txt"
 # Exit statuses of a process that tests: pytest's and a hundred. Others say that nothing was tested.
 _TESTED = 100
