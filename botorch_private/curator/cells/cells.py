@@ -18,6 +18,7 @@ from botorch_private.curator.features.scaling import PublicScaling, checked_reco
 from botorch_private.exchange.cell_space import CellSpace
 
 _CHUNK_ROWS = 2**18
+_TRIED_ALONE = 16  # records of a block that a batched function numbers once more, each by itself
 _Assign = Callable[[np.ndarray], np.ndarray]
 
 
@@ -95,7 +96,8 @@ class Cells:
             features: Number of features of a record; None: as many as there are names.
             names: Of the features.
             ordered: Whether neighbouring numbers are neighbours in meaning.
-            batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers.
+            batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers,
+                each from its own record alone. It is asked once more for some of them, one by one.
 
         Raises:
             ValueError: If it is not callable, or ``count`` is not in 2..10,000. What the function does
@@ -179,13 +181,14 @@ class Cells:
         It is cut at normal quantiles of its mean and variance, which follow from the same release.
 
         Args:
-            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count. Nobody
-                among them may be in the table that is released.
+            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count, fewer
+                where there are more than 1,000 features. Nobody among them may be in the table that is
+                released. Each is taken for a person: who has several is protected less.
             outcomes: Their ``m`` outcomes.
             scaling: Declared ranges of the features, the same for the history and the table.
             outcome_range: Declared smallest and largest outcome.
             cuts: Rising shares of the history below each cut: 0.97 makes a cell of about the top 3 %.
-            epsilon: For a person of the history, > 0.
+            epsilon: For a record of the history, > 0. Each call spends it anew on the same history.
             delta: In (0, 1).
             public: True: the history is public, or its people agree. No noise is added then, and
                 ``epsilon`` and ``delta`` do nothing; the guarantee says so.
@@ -347,11 +350,23 @@ def _by(function: Callable[[Any], Any], count: int, batched: bool) -> _Assign:
                     "function must return one whole number for each record, but it failed or returned "
                     "something else; what it said is not shown, since it may hold values of records"
                 )
+            if _otherwise_alone(function, rows, places) > 1:  # one may lie on an edge, and be rounded
+                raise ValueError(
+                    "function must number each record by itself, but some have another cell alone than "
+                    "among others: then a label would tell of other records as well"
+                )
         else:
             places = np.array([_one(function, record) for record in table], dtype=np.int64)
         return np.where((places >= 0) & (places < count), places, -1)
 
     return assign
+
+
+def _otherwise_alone(function: Callable[[Any], Any], rows: np.ndarray, places: np.ndarray) -> int:
+    """How many records of a few have another cell where no other record is asked for."""
+    tried = np.unique(np.linspace(0, len(rows) - 1, _TRIED_ALONE).astype(np.int64))
+    alone = [_one(function, torch.from_numpy(rows[row : row + 1].copy())) for row in tried]
+    return int((np.array(alone) != places[tried]).sum())
 
 
 def _one(function: Callable[[Any], Any], record: Tensor) -> int:

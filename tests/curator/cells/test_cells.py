@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import CellResponse, Curator, Encoding, Ledger, PrivacyGuarantee
+from botorch_private import CellResponse, Curator, Encoding, Ledger, PrivacyGuarantee, PublicScaling
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells, save_cells
 from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
@@ -130,6 +130,38 @@ def test_a_batched_function_gives_one_number_for_each_record():
         short.of_records([[0.0], [2.0]])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda rows: (rows[:, 0] > rows[:, 0].median()).long(),
+        lambda rows: torch.argsort(torch.argsort(rows[:, 0])) * 2 // len(rows),
+        lambda rows: (rows[:, 0] > rows[:, 0].roll(1)).long(),
+        lambda rows: (rows[:, 0] >= rows[0, 0]).long(),
+    ],
+)
+def test_a_batched_function_that_compares_records_is_refused_before_anything_is_spent(function):
+    """Its labels would depend on other records, and no guarantee would hold."""
+    records = torch.rand(200, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    ledger = Ledger(PrivacyGuarantee.budget(100.0))
+    cells = Cells.of(function, 2, features=1, batched=True)
+    with pytest.raises(ValueError, match="must number each record by itself") as caught:
+        Curator(records, None, CellResponse(3.0, cells), torch.zeros(200), ledger=ledger)
+    assert not any(str(float(value)) in str(caught.value) for value in records[:, 0])
+    assert ledger.entries == ()
+
+
+def test_a_batched_model_that_rounds_otherwise_alone_is_no_alarm():
+    """One record on an edge may fall to the other side, as a matrix product of one row does."""
+    odd = torch.rand(50, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    cells = Cells.of(
+        lambda rows: ((rows[:, 0] > 0.5) ^ ((rows[:, 0] == odd[0, 0]) & (len(rows) > 1))).long(),
+        2,
+        features=1,
+        batched=True,
+    )
+    assert len(cells.of_records(odd)) == 50
+
+
 def test_a_function_cannot_change_the_records():
     def spoil(rows):
         rows[:] = 0
@@ -205,8 +237,6 @@ def test_a_suggestion_divides_declared_ranges_evenly():
 def test_cells_of_a_history_are_restored_from_their_file(tmp_path):
     generator = torch.Generator().manual_seed(0)
     records = torch.rand(200, 2, generator=generator, dtype=torch.float64)
-    from botorch_private import PublicScaling
-
     scaling = PublicScaling([0, 0], [1, 1], names=["age", "dosé"])
     cells = Cells.from_history(
         records, records[:, 0], scaling, outcome_range=(0, 1), cuts=[0.5, 0.9], epsilon=4.0
@@ -219,5 +249,32 @@ def test_cells_of_a_history_are_restored_from_their_file(tmp_path):
     with pytest.raises(FileExistsError):
         save_cells(cells, path)
     path.write_text(path.read_text().replace("weights", "weight"))
+    with pytest.raises(ValueError, match="was changed or is not whole"):
+        load_cells(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("norm = ", "norm = nan"),
+        ("norm = ", "norm = -1.0"),
+        ("people = ", "people = 0"),
+        ("epsilon = ", "epsilon = -1.0"),
+        ("delta = ", "delta = 2.0"),
+        ("lower = ", "lower = [2.0, 0.0]"),
+        ("cuts = ", "cuts = [0.5, 0.5]"),
+    ],
+)
+def test_a_file_of_cells_with_numbers_that_cannot_be_is_refused(tmp_path, line, instead):
+    records = torch.rand(60, 2, dtype=torch.float64)
+    cells = Cells.from_history(
+        records, records[:, 0], PublicScaling([0, 0], [1, 1]), outcome_range=(0, 1)
+    )
+    path = tmp_path / "cells.toml"
+    save_cells(cells, path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    changed = [instead if each.startswith(line) else each for each in lines]
+    assert changed != lines
+    path.write_text("\n".join(changed), encoding="utf-8")
     with pytest.raises(ValueError, match="was changed or is not whole"):
         load_cells(path)
