@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 
 import numpy as np
@@ -15,30 +16,35 @@ import torch
 
 from botorch_private._base import validate
 from botorch_private._base.progress import tqdm
+from botorch_private.cli.demo_arms import (
+    ARMS,
+    DELTA,
+    HISTORY_EPSILON,
+    PROMISES,
+    demo_scaling,
+    hospital_stays,
+)
 from botorch_private.curator.curator import Curator
-from botorch_private.curator.features.scaling import PublicScaling
-from botorch_private.curator.mechanisms import Mechanism, NoisyProjection, NoPrivacy, SpectralProjection
 from botorch_private.curator.publish import planned_guarantee
-from botorch_private.datasets import Dataset, hospital
+from botorch_private.datasets import Dataset
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.run import run
+from botorch_private.privacy.adjacency import of_whole_records
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_down, round_up
 from botorch_private.privacy.warnings import NotDifferentiallyPrivate
 from botorch_private.theory import expected_random_regret_curve
 
 INITIAL = 5
-DELTA = 1e-5
-# What the modeler knows without the table: what a stay costs scatters, and 50 questions are few.
-BETA_SCALE, OUTCOME_NOISE = 0.2, 0.4
-# Algorithm 1 with as many dimensions as features; its claimed epsilon is that of the middle arm.
-ARMS: dict[str, Mechanism] = {
-    "original records": NoPrivacy(),
-    "private, epsilon 8": NoisyProjection(8.0, DELTA),
-    "private, epsilon 3": NoisyProjection(3.0, DELTA),
-    "private, epsilon 1": NoisyProjection(1.0, DELTA),
-    "Algorithm 1, claims epsilon 3": SpectralProjection(3.0, DELTA, 22),
-}
 CHANCE = "chosen at random"
+# One arm of each kind; the guarantees of the others differ in their numbers alone.
+_IN_FULL = (
+    "cells, epsilon 3",
+    "cells by a history, epsilon 3",
+    "noise, epsilon 3 a unit",
+    "original records",
+    "Algorithm 1, claims 3 a unit",
+)
 
 
 @dataclass(frozen=True)
@@ -55,38 +61,68 @@ class DemoResult:
     seconds: float
 
     @property
+    def panels(self) -> dict[str, dict[str, np.ndarray]]:
+        """The same for a picture: what is promised about a whole record, and all else."""
+        whole, *others = PROMISES.values()
+        other = [arm for arms in others for arm in arms]
+        return {
+            "Epsilon is for a whole record": {arm: self.regret[arm] for arm in whole},
+            "Epsilon is for one unit, or for nothing": {arm: self.regret[arm] for arm in other},
+        }
+
+    @property
     def chance(self) -> np.ndarray:
         """Expected simple regret of records chosen at random, after each measurement."""
-        outcomes = hospital().outcomes
+        outcomes = hospital_stays().outcomes
         measurements = next(iter(self.regret.values())).shape[1]
         return (expected_random_regret_curve(outcomes, measurements) / outcomes.std()).numpy()
 
     def table(self) -> str:
-        """Simple regret after the last measurement: mean and standard error of each arm."""
+        """Simple regret after the last measurement, beside what a whole record costs."""
         seeds, measurements = next(iter(self.regret.values())).shape
+        chance = self.chance[-1]
         lines = [
             f"Simple regret after {measurements} measurements ({INITIAL} chosen at random first), in "
-            f"standard deviations of log cost ({seeds} run{'s' if seeds > 1 else ''} each):",
+            f"standard deviations of log cost ({seeds} run{'s' if seeds > 1 else ''} each).",
+            "Epsilon is for a whole record. With cells it always holds, at delta 0; 'before' is before",
+            f"the first question, at delta {DELTA:g}. With noise delta is at most {DELTA:g}.",
             "",
-            f"  {'released rows':<32}{'regret':>8}{'std. err.':>11}   differentially private",
+            f"  {'':<32}{'epsilon':>9}{'before':>9}{'regret':>9}{'std. err.':>11}{'at random':>11}",
         ]
-        for arm, runs in self.regret.items():
-            error = runs[:, -1].std(ddof=1) / math.sqrt(seeds) if seeds > 1 else math.nan
-            shown = f"{error:.3f}" if seeds > 1 else "-"
-            lines.append(f"  {arm:<32}{runs[:, -1].mean():>8.3f}{shown:>11}   {_private(arm)}")
-        lines.append(f"  {CHANCE:<32}{self.chance[-1]:>8.3f}{'exact':>11}   yes (it looks at nothing)")
+        for promise, arms in PROMISES.items():
+            lines.append(promise)
+            for arm in arms:
+                runs = self.regret[arm]
+                error = runs[:, -1].std(ddof=1) / math.sqrt(seeds) if seeds > 1 else math.nan
+                shown = f"{error:.3f}" if seeds > 1 else "-"
+                always, before = _epsilons(arm)
+                mean = runs[:, -1].mean()
+                lines.append(f"  {arm:<32}{always:>9}{before:>9}{mean:>9.3f}{shown:>11}{chance:>11.3f}")
+        lines += [
+            "Nothing is released",
+            f"  {CHANCE:<32}{'0':>9}{'0':>9}{chance:>9.3f}{'exact':>11}{chance:>11.3f}",
+        ]
         return "\n".join(lines)
 
 
-def demo_scaling(data: Dataset) -> PublicScaling:
-    """Public scaling of the demonstration's table, from its declared ranges."""
-    kinds = zip(data.features, data.units, strict=True)
-    return PublicScaling(
-        data.lower,
-        data.upper,
-        names=data.features,
-        choices={name: (name,) for name, unit in kinds if unit == "yes/no"},
+def describe_promise() -> str:
+    """Say in a few lines what is promised about a whole record, and to whom."""
+    stays = hospital_stays()
+    return (
+        "A promise about a whole record: whatever one patient's stay is, the label that leaves looks "
+        "the same\nup to a factor of e^epsilon, whatever is asked and answered; outcomes are another "
+        f"matter.\nThe pool has {len(stays.records):,} stays. A history of {len(stays.old_records):,} "
+        f"other patients may say where to cut it; each of them has\nepsilon {HISTORY_EPSILON:g} at "
+        f"delta {DELTA:g} for the whole record, cost included."
     )
+
+
+@cache
+def arm_guarantee(arm: str) -> PrivacyGuarantee:
+    """What an arm promises: known before any record of the pool is looked at."""
+    stays = hospital_stays()
+    plan = ARMS[arm].plan(stays)
+    return planned_guarantee(len(stays.records), plan.domain, plan.mechanism)
 
 
 def describe_unit(data: Dataset) -> str:
@@ -104,17 +140,16 @@ def describe_unit(data: Dataset) -> str:
     return "\n".join(lines)
 
 
-def describe_guarantees(data: Dataset) -> Iterator[str]:
-    """Yield what each arm promises; known before any record is looked at."""
-    scaling = demo_scaling(data)
-    for arm, mechanism in ARMS.items():
-        yield f"[{arm}]\n{planned_guarantee(len(data.records), scaling, mechanism)}"
+def describe_guarantees() -> Iterator[str]:
+    """Yield what each kind of release promises, in full."""
+    for arm in _IN_FULL:
+        yield f"[{arm}]\n{arm_guarantee(arm)}"
 
 
 def check_rounds(rounds: int) -> None:
     """Refuse more rounds than there are stays left to measure."""
     validate.count(rounds=rounds)
-    most = len(hospital().records) - INITIAL
+    most = len(hospital_stays().records) - INITIAL
     if rounds > most:
         raise ValueError(f"rounds must be at most {most}, the stays that are left, got {rounds}")
 
@@ -146,25 +181,30 @@ def run_demo(*, rounds: int = 50, seeds: int = 8, workers: int | None = None) ->
 def one_run(arm: str, seed: int, rounds: int) -> np.ndarray:
     """Simple regret of one arm after each measurement, in standard deviations of the outcome."""
     torch.set_num_threads(1)
-    data = hospital()
+    stays = hospital_stays()
     generator = torch.Generator().manual_seed(seed)
-    first = torch.randperm(len(data.records), generator=generator)[:INITIAL]
+    first = torch.randperm(len(stays.records), generator=generator)[:INITIAL]
+    plan = ARMS[arm].plan(stays)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotDifferentiallyPrivate)  # the table says so
-        curator = Curator(data.records, demo_scaling(data), ARMS[arm], data.outcomes)
+        curator = Curator(plan.records, plan.domain, plan.mechanism, stays.outcomes)
     row_of = torch.argsort(curator.permutation)
     modeler = Modeler(
         curator.release,
         n_initial=INITIAL,
-        beta_scale=BETA_SCALE,
-        outcome_noise=OUTCOME_NOISE,
         history=[curator.query(int(row_of[record])) for record in first],
         generator=generator,
+        **ARMS[arm].modeler,
     )
     history = run(curator, modeler, rounds, progress=False)
-    return (history.simple_regret(float(data.outcomes.max())) / data.outcomes.std()).numpy()
+    return (history.simple_regret(float(stays.outcomes.max())) / stays.outcomes.std()).numpy()
 
 
-def _private(arm: str) -> str:
-    guarantee = ARMS[arm].guarantee(n=10**4, d=22)
-    return f"yes, epsilon {guarantee.epsilon:g} a unit" if guarantee.holds else "NO"
+def _epsilons(arm: str) -> tuple[str, str]:
+    """Of a whole record: always, and before the first question."""
+    guarantee = arm_guarantee(arm)
+    if not guarantee.holds:
+        return "none", "none"
+    if of_whole_records(guarantee):
+        return round_up(guarantee.whole_record), round_up(guarantee.shuffled(DELTA).epsilon)
+    return round_up(guarantee.whole_record), "-"

@@ -28,26 +28,29 @@ def require_matplotlib() -> None:
 
 
 @contextmanager
-def _axes(path: str | os.PathLike[str], **labels: str) -> Iterator[Any]:
-    """Axes over measurements, which are written to a file once they are drawn on."""
+def _axes(path: str | os.PathLike[str], *, panels: int = 1, **labels: str) -> Iterator[Any]:
+    """Axes over measurements, side by side, which are written to a file once they are drawn on."""
     require_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
+    figure = Figure(figsize=(8 if panels == 1 else 6 * panels, 5), layout="constrained")
+    axes = figure.subplots(1, panels, sharey=True, squeeze=False)[0].tolist()
     yield axes
-    axes.set(**{"xlabel": "measurements", **labels})
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-    axes.grid(alpha=0.25)
-    axes.legend(frameon=False)
+    for each in axes:
+        each.set(xlabel=labels.get("xlabel", "measurements"))
+        each.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        each.grid(alpha=0.25)
+        each.legend(frameon=False)
+    axes[0].set(ylabel=labels["ylabel"])
+    figure.suptitle(labels.get("title", ""))
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=Path(path).suffix[1:].lower() or None)
     write_whole(Path(path), picture.getvalue())
 
 
 def plot_regret(
-    curves: Mapping[str, np.ndarray],
+    panels: Mapping[str, Mapping[str, np.ndarray]],
     path: str | os.PathLike[str],
     *,
     chance: np.ndarray,
@@ -58,9 +61,9 @@ def plot_regret(
     """Draw regret against measurements: the mean of several runs, and a band of one standard error.
 
     Args:
-        curves: Label -> ``runs x measurements`` array, the initial measurements included.
+        panels: Heading -> label -> ``runs x measurements`` array, the initial measurements included.
         path: Image file to write; its ending decides the format.
-        chance: Expected regret of random choice, one number a measurement.
+        chance: Expected regret of random choice, one number a measurement; in every panel.
         initial: How many measurements are of records chosen at random.
         title: Title of the plot.
         ylabel: Label of the vertical axis, with the unit.
@@ -68,22 +71,27 @@ def plot_regret(
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    with _axes(
-        path, title=title, xlabel=f"measurements (the first {initial} at random)", ylabel=ylabel
-    ) as axes:
-        measured = np.arange(1, len(chance) + 1)
-        for (label, runs), colour, style in zip(curves.items(), _COLOURS, _STYLES, strict=False):
-            mean = runs.mean(axis=0)
-            axes.plot(measured, mean, label=label, color=colour, linestyle=style, linewidth=1.8)
-            if len(runs) > 1:
-                error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
-                axes.fill_between(
-                    measured, mean - error, mean + error, color=colour, alpha=0.12, linewidth=0
-                )
-        axes.plot(measured, chance, color=_CHANCE, linewidth=1.8, label="chosen at random (expected)")
-        axes.axvline(initial, color=_CHANCE, linewidth=0.8, linestyle=":")
-        axes.set_xlim(1, len(chance))
-        axes.set_ylim(bottom=0)
+    xlabel = f"measurements (the first {initial} at random)"
+    with _axes(path, panels=len(panels), title=title, xlabel=xlabel, ylabel=ylabel) as all_axes:
+        for axes, (heading, curves) in zip(all_axes, panels.items(), strict=True):
+            axes.set_title(heading)
+            _draw_regret(axes, curves, chance)
+            axes.axvline(initial, color=_CHANCE, linewidth=0.8, linestyle=":")
+            axes.set_xlim(1, len(chance))
+        all_axes[0].set_ylim(bottom=0)
+
+
+def _draw_regret(axes: Any, curves: Mapping[str, np.ndarray], chance: np.ndarray) -> None:
+    measured = np.arange(1, len(chance) + 1)
+    for (label, runs), colour, style in zip(curves.items(), _COLOURS, _STYLES, strict=False):
+        mean = runs.mean(axis=0)
+        axes.plot(measured, mean, label=label, color=colour, linestyle=style, linewidth=1.8)
+        if len(runs) > 1:
+            error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+            axes.fill_between(
+                measured, mean - error, mean + error, color=colour, alpha=0.12, linewidth=0
+            )
+    axes.plot(measured, chance, color=_CHANCE, linewidth=1.8, label="chosen at random (expected)")
 
 
 def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome") -> None:
@@ -97,7 +105,7 @@ def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str =
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    with _axes(path, ylabel=ylabel) as axes:
+    with _axes(path, ylabel=ylabel) as (axes,):
         measured, best = np.arange(1, len(values) + 1), np.maximum.accumulate(values)
         axes.plot(measured, values, ".", color=_CHANCE, label="measured")
         axes.step(measured, best, where="post", color=_COLOURS[1], label="best so far")
