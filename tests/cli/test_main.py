@@ -132,9 +132,8 @@ def test_table_starts_with_whole_records_and_has_both_epsilons_and_chance_on_eac
     assert lines[0].startswith("Simple regret after 55 measurements (5 chosen at random first)")
     chance = lines[-1].split()[-1]
     outcomes = hospital_stays().outcomes
-    assert float(chance) == pytest.approx(
-        expected_random_regret(outcomes, 55) / outcomes.std(), abs=6e-4
-    )
+    expected = expected_random_regret(outcomes, 55) / float(outcomes.std())
+    assert float(chance) == pytest.approx(expected, abs=6e-4)
     first = next(i for i, line in enumerate(lines) if line.startswith("A promise"))
     assert "about a whole record" in lines[first]
     for line, arm in zip(lines[first + 1 :], list(demo.ARMS)[:4], strict=False):
