@@ -36,7 +36,7 @@ _LINEAR_IMAGE = "SpectralProjection"
 class Cost:
     """What is promised about two records at a distance."""
 
-    distance: float  # in units
+    distance: float  # in units; infinite where it is any
     epsilon: float  # infinite where nothing is promised
     delta: float  # the same at all distances
     guess: float  # chance, at most, that a spy tells the two apart who holds both equally likely
@@ -50,8 +50,9 @@ class Cost:
 
     @classmethod
     def of_a_whole_record(cls, guarantee: PrivacyGuarantee) -> Cost:
-        """What a guarantee of labels promises about any two records."""
-        return cls.at(guarantee, 1.0)
+        """What a guarantee promises about any two records; without a limit where that is not known."""
+        epsilon = guarantee.whole_record
+        return cls(math.inf, epsilon, guarantee.delta, guess(epsilon, guarantee.delta))
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class ReleaseFacts:
     outcome_guarantee: PrivacyGuarantee | None  # None where outcomes are answered as they are
     attacker: Attacker | None  # what noise leaves to him; None where there is no noise
     known_enough: int | None  # known records that give all others away, of a linear image
+    whole_record: Cost  # of replacing a whole record by any other
     labels: ResponseLaw | None = None  # of the labels; None where rows are noisy records
 
 
@@ -102,6 +104,8 @@ class PublicFacts:
         changes: Each yes/no and category.
         costs: What is promised at some distances, from near to far; the last one is the diameter of
             the ball where that is known.
+        whole_record: What all of them promise together about a whole record, any change of it; and
+            with all answers, if these are covered.
         several: What is promised at one unit to a person with so many records.
         diameter: ``2 R``, the distance of the two records farthest apart, in units.
         curve: Distances and epsilons of a plot; empty where nothing is promised at some distance.
@@ -109,6 +113,7 @@ class PublicFacts:
             or why that cannot be computed.
         central: What all labels promise before the first question; None where that is no better, or
             rows are noisy records.
+        central_cost: The same, with what a spy makes of it.
     """
 
     releases: tuple[ReleaseFacts, ...]
@@ -117,11 +122,13 @@ class PublicFacts:
     features: tuple[Feature, ...]
     changes: tuple[Change, ...]
     costs: tuple[Cost, ...]
+    whole_record: tuple[Cost, Cost | None]
     several: tuple[tuple[int, Cost], ...]
     diameter: float | None
     curve: tuple[tuple[float, float], ...]
     second: Cost | str
     central: PrivacyGuarantee | None = None
+    central_cost: Cost | None = None
 
     @property
     def whole(self) -> bool:
@@ -198,21 +205,29 @@ def public_facts(
     except ImportError as error:
         second = str(error)
     answered = total([*guarantees, *outcomes]) if outcomes else None
+    if answered is not None and not answered.covers_outcomes:
+        answered = None
+    central = before_questions(together) if whole else None
     return PublicFacts(
         releases=tuple(_release_facts(*each) for each in named),
         total=together,
-        with_outcomes=answered if answered is not None and answered.covers_outcomes else None,
+        with_outcomes=answered,
         features=_features(together, ranges, slow),
         changes=tuple(
             Change(step, 1 / step.width, None if slow else Cost.at(together, step.width))
             for step in together.steps or steps
         ),
         costs=tuple(costs),
+        whole_record=(
+            Cost.of_a_whole_record(together),
+            None if answered is None else Cost.of_a_whole_record(answered),
+        ),
         several=tuple((m, Cost.at(together, 1.0, m)) for m in (_SEVERAL[:2] if slow else _SEVERAL)),
         diameter=diameter,
         curve=tuple((point.distance, point.epsilon) for point in curve),
         second=second,
-        central=before_questions(together) if whole else None,
+        central=central,
+        central_cost=None if central is None else Cost.of_a_whole_record(central),
     )
 
 
@@ -245,5 +260,6 @@ def _release_facts(release: Release, name: str) -> ReleaseFacts:
         outcome_guarantee=release.outcome_guarantee,
         attacker=attacker(release) if isinstance(guarantee.law, NoiseLaw) else None,
         known_enough=enough if linear else None,
+        whole_record=Cost.of_a_whole_record(guarantee),
         labels=guarantee.law if isinstance(guarantee.law, ResponseLaw) else None,
     )

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
-from helpers.report_samples import declared, make_release, some_records
+from helpers.report_samples import declared, make_release, reports_of, some_records
 
 from botorch_private import CellResponse, Cells, Curator, Ledger, OutcomeMechanism
 from botorch_private.audit import Check, Findings
@@ -67,6 +67,44 @@ def test_both_numbers_are_there(page, release, text):
     assert f"Before the first question epsilon is {central.epsilon:.3f}"[:-1] in text
     assert "up to an extra chance of 1e-05" in text
     assert "from the first question on the larger epsilon, 3, is what holds" in text
+
+
+def test_what_questions_do_is_said_and_no_more_than_is_proved(text):
+    assert "Always, whatever is asked and answered, outcomes apart: epsilon 3." in text
+    assert "who knows a person's outcome may recognise the row" in text
+    assert (
+        "never measured, a number between the two may hold. None is proved, and none is claimed" in text
+    )
+
+
+def test_a_lie_is_at_least_as_likely_as_it_says(release, text):
+    (shown,) = re.findall(r"a lie with a chance of at least ([\d.]+) %", text)
+    assert float(shown) == pytest.approx(100 * (1 - release.guarantee.law.p), rel=1e-2)
+    assert float(shown) <= 100 * (1 - release.guarantee.law.p)
+
+
+def test_all_that_a_whole_record_costs_stands_on_one_axis(page, release, text):
+    always, answered = page.facts.whole_record
+    assert always.epsilon == release.guarantee.whole_record
+    assert answered is None
+    central = page.facts.central_cost
+    assert central.epsilon == release.guarantee.shuffled(1e-5).epsilon
+    assert "Epsilon of a whole record: What" in text
+    assert f"Before the first question {central.epsilon:.3f}"[:-1] in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "words_of_it"), [("laplace", "costs epsilon 150"), ("none", "unlimited")]
+)
+def test_noise_stands_on_the_same_axis(kind, words_of_it):
+    made = reports_of(kind)
+    always, _ = made.facts.whole_record
+    assert always.epsilon == made.facts.total.whole_record
+    text = words(made)
+    assert words_of_it in text
+    assert "Epsilon of a whole record: What" in text
+    assert "Before the first question" not in text
+    assert "How it goes on this table cannot be told from there." in text
 
 
 def test_there_are_no_units(text):

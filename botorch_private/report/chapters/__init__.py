@@ -17,6 +17,7 @@ from botorch_private.report.chapters.summary import summary
 from botorch_private.report.chapters.sure import sure
 from botorch_private.report.chapters.total import total
 from botorch_private.report.chapters.unit import unit
+from botorch_private.report.chapters.whole_record import one_axis
 from botorch_private.report.document import Section
 from botorch_private.report.facts import Cost, PublicFacts
 
@@ -39,6 +40,7 @@ def written(
     units = () if facts.whole else (Section("unit", "What one unit is", tuple(unit(facts, table))),)
     return (
         Section("in-short", "In short", tuple(summary(facts, audits))),
+        Section("whole-record", "What a whole record costs", tuple(one_axis(facts))),
         Section("promise", "What is promised", tuple(promise(facts))),
         *units,
         Section("distance", weakens, tuple(distance(facts, most))),

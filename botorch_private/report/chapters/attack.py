@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from botorch_private.report.attacker import Attacker
 from botorch_private.report.chapters.whole_record import left_to_attackers
 from botorch_private.report.document import Block, Paragraph, Table
-from botorch_private.report.facts import Cost, PublicFacts, ReleaseFacts
+from botorch_private.report.facts import PublicFacts, ReleaseFacts
 from botorch_private.report.shown import down, percent_down, uncertainty, up, whole
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def attack(facts: PublicFacts, table: Sequence[TableFacts]) -> Iterator[Block]:
 
 def _one(release: ReleaseFacts, table: TableFacts | None, several: bool) -> Iterator[Block]:
     if release.labels is not None:
-        cost = Cost.of_a_whole_record(release.guarantee)
-        yield from left_to_attackers(release, release.labels, cost)
+        yield from left_to_attackers(release, release.labels)
         return
     of = f" ({release.name})" if several else ""
     found, name = release.attacker, release.name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.words import NOT_KEPT, clipped, noise, promised
-from botorch_private.report.chapters.whole_record import before_questions, in_words
+from botorch_private.report.chapters.whole_record import in_words
 from botorch_private.report.document import Block, Paragraph, Points, Table
 from botorch_private.report.facts import PublicFacts, ReleaseFacts
 from botorch_private.report.shown import small, up, whole
@@ -43,7 +43,6 @@ def promise(facts: PublicFacts) -> Iterator[Block]:
     yield from map(Paragraph, promised(total))
     if facts.whole and total.holds:
         yield Paragraph(in_words(facts))
-        yield from before_questions(facts)
     if total.holds:
         yield Paragraph(
             "Nobody who works with the release can undo this, by whatever computation, and whatever "

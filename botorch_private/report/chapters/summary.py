@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from botorch_private.privacy.adjacency import kinds_of_outcomes
@@ -21,8 +22,6 @@ def summary(facts: PublicFacts, audits: Sequence[AuditFacts]) -> Iterator[Block]
         (*cautions(facts.total), *cautions(facts.with_outcomes or facts.total))
     ):
         yield Paragraph(caution, "bad")
-    if facts.whole and facts.total.holds:
-        yield from before_questions(facts)
     answers = (
         ("What leaks?", _leaks(facts)),
         ("How sure is that?", _sure(facts, audits)),
@@ -46,7 +45,9 @@ def _leaks(facts: PublicFacts) -> str:
             "not what is kept."
         )
     outcomes = facts.with_outcomes
-    text = in_words(facts) if facts.whole else _near_records(facts)
+    text = (
+        f"{in_words(facts)} {before_questions(facts)}".strip() if facts.whole else _near_records(facts)
+    )
     if outcomes is None:
         return f"{text} What an answered outcome says about its record comes on top, without a limit."
     if not outcomes.holds:
@@ -65,7 +66,17 @@ def _near_records(facts: PublicFacts) -> str:
         f"Moving one record by one unit changes the chance of anything that can be concluded from "
         f"{what} by a factor of at most {factor(cost.epsilon)}, up to an extra chance of "
         f"{small(facts.total.delta)}. A spy who holds two such records equally likely tells them apart "
-        f"in at most {percent(cost.guess)} of cases; a coin does in half of them."
+        f"in at most {percent(cost.guess)} of cases; a coin does in half of them. {_far_records(facts)}"
+    )
+
+
+def _far_records(facts: PublicFacts) -> str:
+    cost, _ = facts.whole_record
+    if math.isinf(cost.epsilon):
+        return "Nothing is promised about replacing a whole record."
+    return (
+        f"Replacing a whole record by any other costs epsilon {up(cost.epsilon)}: two such records may "
+        f"be told apart in {percent(cost.guess)} of cases."
     )
 
 
