@@ -1,12 +1,15 @@
 """The site's pages name everything that is public, and what they name exists."""
 
+import math
 import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from botorch_private import Curator, NoisyProjection, PublicScaling
+from botorch_private import CellResponse, Cells, Curator, NoisyProjection, PublicScaling
+from botorch_private.cli import demo
+from botorch_private.privacy.rounding import round_up
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -51,10 +54,12 @@ def test_sections_that_pages_take_from_the_readme_exist():
         assert f"\n## {heading}\n" in README, heading
 
 
-def test_the_readme_is_short_and_says_first_what_a_unit_and_a_whole_record_cost():
+def test_the_readme_is_short_and_says_first_what_is_promised_about_a_whole_record_then_a_unit():
     lines = README.splitlines()
     assert len(lines) <= 250
-    first_screen = "\n".join(lines[:45])
+    first_screen = "\n".join(lines[:52])
+    assert first_screen.index("**About a whole record**") < first_screen.index("**About one unit**")
+    assert "**Before the first question** epsilon is 0.225, at delta 0.00001." in first_screen
     assert "one unit is 2.31 years of age, or 3.95 of blood pressure" in first_screen
     assert "**Replacing a whole record costs 150.**" in first_screen
     assert "whole record costs more: 799" in first_screen
@@ -68,6 +73,37 @@ def test_the_readmes_numbers_are_those_of_a_guarantee():
     assert "50 units: 150 (one record replaced by any other)" in str(curator.guarantee)
     gaussian = NoisyProjection(epsilon=3.0, delta=1e-5, noise="gaussian").guarantee(n=2, d=2)
     assert 798 < gaussian.at(50.0) <= 799
+
+
+def test_what_the_readme_says_of_a_whole_record_is_that_of_a_guarantee():
+    cells = Cells({"age": [18, 40, 100], "pressure": [60, 120, 200]})
+    guarantee = CellResponse(epsilon=3.0, cells=cells).guarantee(n=8126, d=2)
+    assert cells.count == 4
+    assert round_up(guarantee.shuffled(1e-5).epsilon, 3) == "0.225"
+    assert round_up(math.exp(guarantee.whole_record), 3) == "20.1"
+    assert guarantee.delta == 0
+
+
+def shown_rows(text):
+    return {
+        tuple(cell.strip() for cell in line.split("|")[1:-1])
+        for line in text.splitlines()
+        if "|" in line
+    }
+
+
+def test_the_epsilons_of_the_demo_are_those_of_its_guarantees():
+    """Regret was measured; what is promised can be computed again."""
+    start = {row[0]: row for row in shown_rows(PAGES["guide/start.md"])}
+    promised = {row[1:3] for row in shown_rows(README) if row[0] in ("declared", "by a history")}
+    for arm in demo.ARMS:
+        guarantee = demo.arm_guarantee(arm)
+        always, before, regret, error, _ = start[arm][1:]
+        assert always == (round_up(guarantee.whole_record) if guarantee.holds else "none"), arm
+        if arm.startswith("cells"):
+            assert before == round_up(guarantee.shuffled(1e-5).epsilon), arm
+            assert (always, before) in promised
+            assert f"{regret} +- {error}" in README
 
 
 @pytest.mark.parametrize("path", WRITTEN_FOR_USERS, ids=lambda path: path.name)
