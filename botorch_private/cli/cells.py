@@ -85,15 +85,19 @@ def _suggest(options: argparse.Namespace) -> int:
 
     with refusals(options):
         count = suggested_count(options.epsilon)
-        print(f"About {count} cells at epsilon {options.epsilon:g} for a whole record.")
-        if options.ranges is None:
-            return 0
-        encoding = suggest_cells(options.epsilon, load_encoding(options.ranges))
-    print("Add these lines to your file of ranges; round the numbers as you like:\n")
+        encoding = None
+        if options.ranges is not None:
+            encoding = suggest_cells(options.epsilon, load_encoding(options.ranges))
+    print(f"About {count} cells at epsilon {options.epsilon:g} for a whole record.")
+    if encoding is None:
+        print("With --ranges TOML, edges between cells are proposed for each declared number.")
+        return 0
+    print(f"In {options.ranges}, add each line of edges below the upper end of its feature:\n")
     for feature in encoding.features:
         if edges := getattr(feature, "edges", ()):
             numbers = ", ".join(f"{edge:.6g}" for edge in edges)
-            print(f"[features.{_key(feature.name)}]\nedges = [{numbers}]\n")
+            print(f"# to [features.{_key(feature.name)}]:\nedges = [{numbers}]\n")
+    print("Round the numbers as you like, by what the features mean. Never look them up in the table.")
     return 0
 
 

@@ -52,6 +52,22 @@ def test_a_suggestion_can_be_pasted_and_checked(place, capsys):
     assert "% of labels are true" in checked
 
 
+def test_a_suggestion_without_ranges_says_how_to_have_edges(capsys):
+    assert main(["cells", "suggest", "3"]) == 0
+    assert "With --ranges TOML, edges" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong", [["3", "--ranges", "none.toml"], ["0", "--ranges", "ranges.toml"], ["-1"]]
+)
+def test_a_suggestion_that_is_refused_says_nothing_else(place, capsys, wrong):
+    with pytest.raises(SystemExit):
+        main(["cells", "suggest", *wrong])
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err
+
+
 def test_a_release_of_whole_records_is_made_and_says_so(place, capsys):
     assert init("--ranges", "edges.toml", "--epsilon", "3", "--objective", "column:cost") == 0
     printed = capsys.readouterr().out
