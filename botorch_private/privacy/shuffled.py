@@ -17,6 +17,11 @@ with ``q`` before the move, the other way round after it. With ``P`` for the law
 
 ``P(x - 1) / P(x) = x / (C - x + 1)`` rises in ``x``, so that the terms are positive from one ``x`` on,
 and the inner sum is a difference of binomial tails.
+
+*Rounding.* Everything is rounded against ourselves: the gain up and the loss down, the rate of lies down
+(fewer lies hide less), binomial probabilities by more than they can be off, and so many lies that they
+next to never occur count as if nothing were hidden. A crowd beyond `_MOST` counts as one of `_MOST`:
+who is told the labels of all others knows no less.
 """
 
 from __future__ import annotations
@@ -24,17 +29,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import betainc
 
 from botorch_private._base import validate
 from botorch_private.privacy.response_law import ResponseLaw
 
+_MOST = 10**8  # SciPy loses digits of binomial probabilities beyond
 _TAIL = 1e-18  # probability of lies that are too few or too many, each; added to delta
-_ROUNDING = 1e-11  # relative error of a binomial tail, far above what SciPy's tests find
-_WEIGHTS = 1e-9  # relative error of a probability of so many lies among a billion records
+_ROUNDING = 1e-7  # relative error of a binomial probability, ten times what SciPy 1.11 has at `_MOST`
+_ARITHMETIC = 2.0**-49  # relative: exp(epsilon), p and q, a product and a difference
 _STEPS = 60
 _PRECISION = 1e-6  # of epsilon, relative; the upper end is returned
-LEAST_DELTA = 1e-10  # below it rounding would count
 
 
 def shuffled_delta(law: ResponseLaw, n: int, epsilon: float) -> float:
@@ -58,17 +62,14 @@ def shuffled_epsilon(law: ResponseLaw, n: int, delta: float) -> float:
     Args:
         law: Of the labels.
         n: Number of records, >= 1.
-        delta: In [1e-10, 1); a smaller one is answered with the local epsilon.
+        delta: In (0, 1). At less than 2e-18 it is the local epsilon.
     """
     validate.count(n=n)
     validate.probability(delta=delta)
-    local = law.epsilon(1.0)
     lies = _Lies(law, n)
-    if delta < LEAST_DELTA or _delta(law, lies, local) > delta:
-        return local
-    low, high = 0.0, local
-    if _delta(law, lies, low) <= delta:
+    if _delta(law, lies, 0.0) <= delta:
         return 0.0
+    low, high = 0.0, law.epsilon(1.0)  # where delta is 0
     for _ in range(_STEPS):
         if high - low <= _PRECISION * high:
             break
@@ -81,41 +82,37 @@ class _Lies:
     """Numbers of lies that matter, with their probabilities, rounded up."""
 
     def __init__(self, law: ResponseLaw, n: int) -> None:
-        rate = min(1.0, 2 * law.q)
-        mean, deviation = (n - 1) * rate, math.sqrt((n - 1) * rate * (1 - rate))
+        from scipy.stats import binom  # late: it takes long to import
+
+        others = min(n, _MOST) - 1
+        rate = math.nextafter(min(1.0, 2 * law.q), 0.0)
+        mean, deviation = others * rate, math.sqrt(others * rate * (1 - rate))
         # Bernstein: beyond this many the probability is below _TAIL.
         reach = math.log(1 / _TAIL)
         width = math.sqrt(2 * reach) * deviation + reach
         self.counts = np.arange(
-            max(0, math.floor(mean - width)), min(n - 1, math.ceil(mean + width)) + 1
+            max(0, math.floor(mean - width)), min(others, math.ceil(mean + width)) + 1
         )
-        self.weights = _binomial(self.counts, n - 1, rate)
+        self.weights = binom.pmf(self.counts, others, rate) * (1 + _ROUNDING)
         self.outside = 2 * _TAIL
 
+    def at_least(self, least: np.ndarray) -> np.ndarray:
+        """``P(Bin(C, 1/2) >= least)`` for each number ``C`` of lies."""
+        from scipy.stats import binom
 
-def _binomial(counts: np.ndarray, trials: int, rate: float) -> np.ndarray:
-    from scipy.stats import binom  # SciPy's own keeps 1e-13 relative also for a million trials
-
-    return binom.pmf(counts, trials, rate)
+        # Not by `scipy.special.betainc`: SciPy 1.11 has 4 digits of it at 10^7 lies.
+        return binom.sf(least - 1, self.counts, 0.5)
 
 
 def _delta(law: ResponseLaw, lies: _Lies, epsilon: float) -> float:
     p, q, factor = law.p, law.q, math.exp(epsilon)
-    gain, loss = p - factor * q, factor * p - q  # of P(x - 1) and of P(x)
+    gain = p - factor * q + _ARITHMETIC * (p + factor * q)  # of P(x - 1)
+    loss = max(0.0, factor * p - q - _ARITHMETIC * (factor * p + q))  # of P(x)
     if gain <= 0:
         return 0.0
-    counts = lies.counts.astype(np.float64)
-    # gain x > loss (C - x + 1)
-    first = np.floor(loss * (counts + 1) / (gain + loss)) + 1
-    first = np.clip(first, 0, counts + 2)
-    above = _tail(first - 1, counts)  # P(A >= first - 1)
-    at = _tail(first, counts)
-    terms = np.maximum(gain * above - loss * at, 0.0) + _ROUNDING * (gain * above + loss * at)
-    return float((lies.weights * terms).sum() * (1 + _WEIGHTS)) + lies.outside
-
-
-def _tail(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """``P(Bin(C, 1/2) >= x)``."""
-    inside = np.clip(x, 1.0, np.maximum(counts, 1.0))
-    tail = betainc(inside, np.maximum(counts - inside + 1.0, 1.0), 0.5)
-    return np.where(x <= 0, 1.0, np.where(x > counts, 0.0, tail))
+    # gain x > loss (C - x + 1); of C + 1 that is so, also where rounding would have it otherwise.
+    first = np.floor(loss * (lies.counts + 1.0) / (gain + loss)) + 1
+    first = np.minimum(first, lies.counts + 1)
+    above, at = gain * lies.at_least(first - 1), loss * lies.at_least(first)
+    terms = np.maximum(above - at, 0.0) + _ROUNDING * (above + at)
+    return float((lies.weights * terms).sum()) + lies.outside
