@@ -179,13 +179,14 @@ class Cells:
         It is cut at normal quantiles of its mean and variance, which follow from the same release.
 
         Args:
-            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count. Nobody
-                among them may be in the table that is released.
+            records: ``m x d`` raw records of the history, ``m >= 50``; the first 100,000 count, fewer
+                where there are more than 1,000 features. Nobody among them may be in the table that is
+                released. Each is taken for a person: who has several is protected less.
             outcomes: Their ``m`` outcomes.
             scaling: Declared ranges of the features, the same for the history and the table.
             outcome_range: Declared smallest and largest outcome.
             cuts: Rising shares of the history below each cut: 0.97 makes a cell of about the top 3 %.
-            epsilon: For a person of the history, > 0.
+            epsilon: For a record of the history, > 0. Each call spends it anew on the same history.
             delta: In (0, 1).
             public: True: the history is public, or its people agree. No noise is added then, and
                 ``epsilon`` and ``delta`` do nothing; the guarantee says so.

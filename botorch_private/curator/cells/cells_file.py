@@ -113,8 +113,12 @@ def _score(content: dict[str, Any], path: Path) -> HistoryScore:
         width = len(made.lower)
         lengths = (len(made.upper), len(made.weights) - 1, width if names is None else len(names))
         finite = all(math.isfinite(each) for name in _NUMBERS for each in numbers[name])
+        sound = 0 < made.norm < math.inf and promise.people > 0
+        sound &= promise.epsilon > 0 and 0 <= promise.delta < 1
+        sound &= all(low < high for low, high in zip(made.lower, made.upper, strict=False))
         rising = all(a < b for a, b in zip(made.cuts, made.cuts[1:], strict=False))
-        if any(length != width for length in lengths) or not finite or not rising or not made.cuts:
+        whole = all(length == width for length in lengths) and finite and rising and made.cuts
+        if not whole or not sound:
             raise ValueError
     except (KeyError, TypeError, ValueError):
         raise ValueError(

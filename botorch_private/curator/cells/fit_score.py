@@ -7,7 +7,7 @@ all of their promise. What the score tells about the people of the history is pa
 *The release.* One row of the history is ``v = (x, 1, y)``: features scaled to [-1, 1] by declared
 ranges and cut to the norm ``R``, and the outcome scaled to [-R, R] by its declared range. What is
 released is ``M = sum v v'``, once, with Gaussian noise. Let ``u = (x, y)``, ``|u|^2 <= B^2 = 2 R^2``.
-Replacing one person changes ``M`` by ``|v v' - w w'|_F <= sqrt(2) (B^2 + 1)``: the maximum of ``2 B^4
+Replacing one row changes ``M`` by ``|v v' - w w'|_F <= sqrt(2) (B^2 + 1)``: the maximum of ``2 B^4
 - 2 c^2 + 4 B^2 - 4 c`` over ``c = u . u'`` is at ``c = -1``. As a vector, entries off the diagonal count
 ``sqrt(2)`` each, once.
 
@@ -43,7 +43,8 @@ from botorch_private.privacy.noise_law import NoiseLaw
 # on them err by less than `NoiseLaw.rounding` charges for so many people.
 MOST_PEOPLE = 100_000
 LEAST_PEOPLE = 50
-_STEP = 2.0**-14  # rows are rounded to it, so that sums of their products are exact in any order
+_STEP = 2.0**-14  # rows are rounded to it, so that sums of their products are exact in any order,
+_LARGEST_SUM = 2.0**53 * _STEP**2  # up to this one
 _PENALTY = 1.5  # of the spectral norm of the noise, 2 deviations times the root of the width
 _TINY = 1e-9
 
@@ -72,8 +73,9 @@ def fit_score(
     if not isinstance(public, bool):
         raise ValueError("public must be True or False")
     entropy = entropy_from(generator)
-    n, d = min(len(table), MOST_PEOPLE), scaling.features
+    d = scaling.features
     norm = max(1.0, math.sqrt(d) / 2)
+    n = min(len(table), _most_people(norm))
     lower, upper = scaling.lower.numpy(), scaling.upper.numpy()
     x = cut_to_norm(to_unit(table[:n].numpy(), lower, upper), norm)
     outcome = to_unit(y[:n, None].numpy(), np.array([low]), np.array([high])) * norm
@@ -104,6 +106,11 @@ def fit_score(
         promise,
         scaling.names,
     )
+
+
+def _most_people(norm: float) -> int:
+    """So many that no sum of products is too large to be exact; fewer where rows are long."""
+    return min(MOST_PEOPLE, int(_LARGEST_SUM / (norm + 1) ** 2))
 
 
 def _ridge(moments: np.ndarray, n: int, penalty: float) -> tuple[np.ndarray, float, float]:

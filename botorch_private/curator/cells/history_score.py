@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from botorch_private.privacy.rounding import round_up
+
 _TINY = 1e-9
 
 
 @dataclass(frozen=True)
 class HistoryPromise:
-    """What is promised to the people of a history.
+    """What is promised to the people of a history, who have one record each.
 
     Args:
-        people: How many there were; public.
-        epsilon: For any change of one whole person; infinite where the history is public.
+        people: How many records there were; public.
+        epsilon: For any change of one whole record; infinite where the history is public.
         delta: In [0, 1).
         seeded: Whether the noise came from a generator.
     """
@@ -34,12 +36,16 @@ class HistoryPromise:
             f"this table"
         )
         if math.isinf(self.epsilon):
-            return f"{who}; the history was used as it is, because the curator says that it is public"
+            return (
+                f"{who}; the history was used as it is, because the curator says that it is public or "
+                f"that its people agree: nothing is promised to them"
+            )
         seeded = ", but with noise from a seed, so that it does not hold" if self.seeded else ""
         return (
             f"{who}; to each of these another promise holds: any change of their whole record, outcome "
-            f"included, changes the cells by at most epsilon {self.epsilon:g} and delta "
-            f"{self.delta:g}{seeded}"
+            f"included, changes the chance of any cells by at most epsilon {round_up(self.epsilon)} and "
+            f"delta {round_up(self.delta, 2)}{seeded}; who has several records there is protected less, "
+            f"and every further score of the same history adds to it"
         )
 
 

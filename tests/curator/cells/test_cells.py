@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botorch_private import CellResponse, Curator, Encoding, Ledger, PrivacyGuarantee
+from botorch_private import CellResponse, Curator, Encoding, Ledger, PrivacyGuarantee, PublicScaling
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells, save_cells
 from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
@@ -205,8 +205,6 @@ def test_a_suggestion_divides_declared_ranges_evenly():
 def test_cells_of_a_history_are_restored_from_their_file(tmp_path):
     generator = torch.Generator().manual_seed(0)
     records = torch.rand(200, 2, generator=generator, dtype=torch.float64)
-    from botorch_private import PublicScaling
-
     scaling = PublicScaling([0, 0], [1, 1], names=["age", "dosé"])
     cells = Cells.from_history(
         records, records[:, 0], scaling, outcome_range=(0, 1), cuts=[0.5, 0.9], epsilon=4.0
@@ -219,5 +217,32 @@ def test_cells_of_a_history_are_restored_from_their_file(tmp_path):
     with pytest.raises(FileExistsError):
         save_cells(cells, path)
     path.write_text(path.read_text().replace("weights", "weight"))
+    with pytest.raises(ValueError, match="was changed or is not whole"):
+        load_cells(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("norm = ", "norm = nan"),
+        ("norm = ", "norm = -1.0"),
+        ("people = ", "people = 0"),
+        ("epsilon = ", "epsilon = -1.0"),
+        ("delta = ", "delta = 2.0"),
+        ("lower = ", "lower = [2.0, 0.0]"),
+        ("cuts = ", "cuts = [0.5, 0.5]"),
+    ],
+)
+def test_a_file_of_cells_with_numbers_that_cannot_be_is_refused(tmp_path, line, instead):
+    records = torch.rand(60, 2, dtype=torch.float64)
+    cells = Cells.from_history(
+        records, records[:, 0], PublicScaling([0, 0], [1, 1]), outcome_range=(0, 1)
+    )
+    path = tmp_path / "cells.toml"
+    save_cells(cells, path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    changed = [instead if each.startswith(line) else each for each in lines]
+    assert changed != lines
+    path.write_text("\n".join(changed), encoding="utf-8")
     with pytest.raises(ValueError, match="was changed or is not whole"):
         load_cells(path)
