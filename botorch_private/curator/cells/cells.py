@@ -18,6 +18,7 @@ from botorch_private.curator.features.scaling import PublicScaling, checked_reco
 from botorch_private.exchange.cell_space import CellSpace
 
 _CHUNK_ROWS = 2**18
+_TRIED_ALONE = 16  # records of a block that a batched function numbers once more, each by itself
 _Assign = Callable[[np.ndarray], np.ndarray]
 
 
@@ -95,7 +96,8 @@ class Cells:
             features: Number of features of a record; None: as many as there are names.
             names: Of the features.
             ordered: Whether neighbouring numbers are neighbours in meaning.
-            batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers.
+            batched: Whether the function takes ``n x d`` records at once, and returns ``n`` numbers,
+                each from its own record alone. It is asked once more for some of them, one by one.
 
         Raises:
             ValueError: If it is not callable, or ``count`` is not in 2..10,000. What the function does
@@ -348,11 +350,23 @@ def _by(function: Callable[[Any], Any], count: int, batched: bool) -> _Assign:
                     "function must return one whole number for each record, but it failed or returned "
                     "something else; what it said is not shown, since it may hold values of records"
                 )
+            if _otherwise_alone(function, rows, places) > 1:  # one may lie on an edge, and be rounded
+                raise ValueError(
+                    "function must number each record by itself, but some have another cell alone than "
+                    "among others: then a label would tell of other records as well"
+                )
         else:
             places = np.array([_one(function, record) for record in table], dtype=np.int64)
         return np.where((places >= 0) & (places < count), places, -1)
 
     return assign
+
+
+def _otherwise_alone(function: Callable[[Any], Any], rows: np.ndarray, places: np.ndarray) -> int:
+    """How many records of a few have another cell where no other record is asked for."""
+    tried = np.unique(np.linspace(0, len(rows) - 1, _TRIED_ALONE).astype(np.int64))
+    alone = [_one(function, torch.from_numpy(rows[row : row + 1].copy())) for row in tried]
+    return int((np.array(alone) != places[tried]).sum())
 
 
 def _one(function: Callable[[Any], Any], record: Tensor) -> int:

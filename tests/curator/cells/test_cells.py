@@ -130,6 +130,38 @@ def test_a_batched_function_gives_one_number_for_each_record():
         short.of_records([[0.0], [2.0]])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda rows: (rows[:, 0] > rows[:, 0].median()).long(),
+        lambda rows: torch.argsort(torch.argsort(rows[:, 0])) * 2 // len(rows),
+        lambda rows: (rows[:, 0] > rows[:, 0].roll(1)).long(),
+        lambda rows: (rows[:, 0] >= rows[0, 0]).long(),
+    ],
+)
+def test_a_batched_function_that_compares_records_is_refused_before_anything_is_spent(function):
+    """Its labels would depend on other records, and no guarantee would hold."""
+    records = torch.rand(200, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    ledger = Ledger(PrivacyGuarantee.budget(100.0))
+    cells = Cells.of(function, 2, features=1, batched=True)
+    with pytest.raises(ValueError, match="must number each record by itself") as caught:
+        Curator(records, None, CellResponse(3.0, cells), torch.zeros(200), ledger=ledger)
+    assert not any(str(float(value)) in str(caught.value) for value in records[:, 0])
+    assert ledger.entries == ()
+
+
+def test_a_batched_model_that_rounds_otherwise_alone_is_no_alarm():
+    """One record on an edge may fall to the other side, as a matrix product of one row does."""
+    odd = torch.rand(50, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    cells = Cells.of(
+        lambda rows: ((rows[:, 0] > 0.5) ^ ((rows[:, 0] == odd[0, 0]) & (len(rows) > 1))).long(),
+        2,
+        features=1,
+        batched=True,
+    )
+    assert len(cells.of_records(odd)) == 50
+
+
 def test_a_function_cannot_change_the_records():
     def spoil(rows):
         rows[:] = 0
