@@ -7,6 +7,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import pytest
 import torch
 
@@ -190,6 +191,98 @@ def test_several_records_of_a_person_are_chained_centrally():
     assert central.at(1.0, 2) == math.inf  # at the delta of one record nothing is promised
 
 
+# --- questions: "Always, whatever is asked and answered", and "before the first question" ---
+
+
+def transcripts(table, outcomes, law, ask):
+    """Chance of all that a modeler sees: labels in random order, and the answers to what it asks.
+
+    Outcomes stay those of their records. `ask` says which row is next from all that was seen so far, or
+    None for no more.
+    """
+    orders = list(itertools.permutations(range(len(table))))
+    found = {}
+    for labels, chance in in_order(table, law).items():
+        for order in orders:
+            seen = [tuple(labels[i] for i in order)]
+            while (row := ask(seen)) is not None:
+                seen.append((row, outcomes[order[row]]))
+            found[tuple(seen)] = found.get(tuple(seen), 0) + chance / len(orders)
+    return found
+
+
+def asks_all(seen):
+    return len(seen) - 1 if len(seen) <= len(seen[0]) else None
+
+
+def asks_one(seen):
+    return 0 if len(seen) == 1 else None
+
+
+def asks_what_looks_best(seen):
+    """A search: the first row, then a row with the largest label if that was poor, else the least."""
+    labels, asked = seen[0], [row for row, _ in seen[1:]]
+    left = [row for row in range(len(labels)) if row not in asked]
+    if len(asked) == 2 or not left:
+        return None
+    return (min if asked and seen[-1][1] > 0 else max)(left, key=lambda row: labels[row])
+
+
+ASKING = [asks_one, asks_all, asks_what_looks_best]
+
+
+@pytest.mark.parametrize("ask", ASKING)
+@pytest.mark.parametrize("outcomes", [(0, 1, 2), (1, 0, 0), (0, 0, 0)])
+def test_whatever_is_asked_the_ratio_stays_that_of_the_labels(ask, outcomes):
+    law = ResponseLaw.at_most(1.0, 3)
+    tables = {
+        t: transcripts(t, outcomes, law, ask) for t in itertools.product(range(law.cells), repeat=3)
+    }
+    for one, other in neighbours(3, law.cells):
+        assert tables[one].keys() == tables[other].keys()
+        assert all(
+            tables[one][z] <= tables[other][z] * tell(0, 0, law) / tell(0, 1, law) for z in tables[one]
+        )
+
+
+def largest_delta(n, law, epsilon, tell_all):
+    factor = Fraction(math.exp(epsilon))
+    worst = Fraction(0)
+    for one, other in neighbours(n, law.cells):
+        before, after = tell_all(one), tell_all(other)
+        worst = max(worst, sum(max(0, before[z] - factor * after.get(z, 0)) for z in before))
+    return worst
+
+
+def test_the_central_promise_ends_with_the_first_question():
+    """Whose outcome is known is recognised: what held of the labels alone is broken by one answer.
+
+    So it is said to hold before the first question, and no longer. Where all outcomes are equal, an
+    answer says nothing, and it goes on.
+    """
+    n, law = 4, ResponseLaw.at_most(1.0, 2)
+    delta = 0.1
+    central = promise(n, 2, 1.0).shuffled(delta).epsilon
+    assert central < 0.8
+
+    def after(outcomes, ask):
+        return largest_delta(n, law, central, lambda t: transcripts(t, outcomes, law, ask))
+
+    assert after((1, 0, 0, 0), lambda seen: None) <= delta
+    assert after((1, 0, 0, 0), asks_all) > delta
+    assert after((0, 0, 0, 0), asks_all) <= delta
+
+
+def test_who_was_not_measured_is_not_promised_more_than_the_labels():
+    """The middle statement is not claimed: the guarantee of the labels is the only one that is left."""
+    text = str(promise(10_000, 4, 3.0))
+    assert "From then on the promise above is what holds." in text
+    central = promise(10_000, 4, 3.0).shuffled(1e-6)
+    said = " ".join(central.assumptions)
+    assert "from then on the guarantee of the labels themselves holds, and no other" in said
+    assert "not measured" not in text + said
+
+
 # --- records that joined ---
 
 
@@ -212,6 +305,32 @@ def test_brute_force_says_why_a_record_that_joins_alone_is_not_hidden():
     assert max(before[z] / after[z] for z in range(2)) == tell(0, 0, law) / tell(0, 1, law)
 
 
+def in_groups(table, law, first):
+    """Chance of what is released where the records after the first so many joined later."""
+    return {
+        (*one, *two): chance * other
+        for one, chance in permuted(table[:first], law).items()
+        for two, other in permuted(table[first:], law).items()
+    }
+
+
+def test_what_is_said_where_records_joined_holds_by_brute_force():
+    """In either group: pure local epsilon always, and nothing better is said of a small group."""
+    law = ResponseLaw.at_most(1.0, 2)
+    assert largest_ratio(4, law, lambda t, law: in_groups(t, law, 3)) <= tell(0, 0, law) / tell(
+        0, 1, law
+    )
+    alone = promise(4, 2, 1.0).shuffled(0.1)
+
+    def delta(first):
+        return largest_delta(4, law, alone.epsilon, lambda t: in_groups(t, law, first))
+
+    assert delta(4) <= alone.delta  # all four were there at first
+    assert delta(0) <= alone.delta
+    # `neighbours` moves the first record: with three others it is hidden, beside three that joined not.
+    assert delta(1) > alone.delta
+
+
 # --- several releases, and other mechanisms ---
 
 
@@ -230,6 +349,52 @@ def test_two_shuffled_releases_share_delta_and_add_up():
     central = compose([one, one]).shuffled(1e-5)
     assert central.epsilon == pytest.approx(2 * one.shuffled(0.5e-5).epsilon, rel=1e-5)
     assert central.epsilon >= 2 * one.shuffled(0.5e-5).epsilon * (1 - 1e-12)
+
+
+def test_two_shuffled_releases_cost_no_more_than_is_said_by_brute_force():
+    """Each in an order of its own: the joint distribution, over all neighbours."""
+    guarantee = promise(3, 2, 1.0)
+
+    def twice(table):
+        once = permuted(table, guarantee.law)
+        return {(one, two): once[one] * once[two] for one in once for two in once}
+
+    for delta in (0.05, 0.2):
+        both = compose([guarantee, guarantee]).shuffled(delta)
+        assert largest_delta(3, guarantee.law, both.epsilon, twice) <= delta
+        assert both.epsilon <= 2 * guarantee.epsilon
+
+
+def test_a_label_and_a_noised_answer_cost_what_both_tell_together():
+    """Exact chances: p / q of the label, and the law of the answers on their grid."""
+    told = promise(2, 3, 2.0)
+    curator = Curator(
+        RECORDS,
+        None,
+        CellResponse(2.0, CELLS),
+        torch.arange(40.0),
+        outcome_mechanism=OutcomeMechanism(1.0, 0.0, (0.0, 40.0)),
+    )
+    answers = curator.release.outcome_guarantee
+    both = compose([told, answers])
+    law = answers.law
+    mpmath.mp.dps = 40
+
+    def below(x):  # of Laplace noise
+        tail = mpmath.exp(-abs(x) / mpmath.mpf(law.scale)) / 2
+        return tail if x < 0 else 1 - tail
+
+    def chance(step, value):
+        here, half = step * law.grid - value, mpmath.mpf(law.grid) / 2
+        return below(here + half) - below(here - half)
+
+    width = round(1 / law.grid)
+    steps = [-20 * width, -1, 0, width // 2, width, 20 * width]
+    answer = max(chance(step, 0) / chance(step, 1) for step in steps)
+    label = tell(0, 0, told.law) / tell(0, 1, told.law)
+    exact = mpmath.log(answer * label.numerator / label.denominator)
+    assert exact <= both.at(1e9) == both.epsilon == both.whole_record
+    assert both.epsilon == pytest.approx(float(exact), rel=1e-2)
 
 
 def test_labels_and_noise_are_measured_in_units_again():
