@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import binom, chi2, norm
+from scipy.stats import chi2, norm
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.audit.findings import LEVEL, Check, Findings
 from botorch_private.audit.forked import in_two_copies
+from botorch_private.audit.order_of_labels import order_checks, released_by
 from botorch_private.audit.told_apart import alike_checks, neighbour_checks, repeat_checks
+from botorch_private.audit.two_sided import two_sided
 from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.privacy.response_law import ResponseLaw
+
+if TYPE_CHECKING:
+    from botorch_private.curator.curator import Curator
 
 _RECORDS = 500_000  # of a table: beyond a block of the sampler
 _FEW = 20  # cells of a table in which each pair of a cell and a label is frequent
@@ -40,7 +45,12 @@ class Told(NamedTuple):
 
 @on_cpu_by_default
 def response_audit(
-    mechanism: Mechanism, *, records: int = _RECORDS, level: float = LEVEL, seed: int = 0
+    mechanism: Mechanism,
+    *,
+    curator: Callable[..., Curator] | None = None,
+    records: int = _RECORDS,
+    level: float = LEVEL,
+    seed: int = 0,
 ) -> Findings:
     """Test whether a randomized response tells the truth, and lies, with the stated probabilities.
 
@@ -56,6 +66,8 @@ def response_audit(
     - no block of rows, no two releases, no rows that join later and no two forked processes are told
       by the same random numbers: truths and lies do not go together at any number of rows apart
       (Bernstein's inequality for each, all of them counted);
+    - a curator releases the labels of its records in an order of their own: not in the table's, and no
+      order twice; they are labels of the records that its order says (made-up cells of the same law);
     - what is stated as epsilon is at least ``log(p / q)``, also for a whole record.
 
     **What it sees.** `Findings.sees` has the number for the mechanism at hand: with four cells at
@@ -64,6 +76,7 @@ def response_audit(
 
     Args:
         mechanism: A `CellResponse`, or what has its `draw` and a `ResponseLaw` in its guarantee.
+        curator: None: `Curator`. Or what takes its arguments and has its `release` and `permutation`.
         records: How many made-up records a table has, >= 1,000. There are five tables.
         level: Chance, in (0, 1), that an honest mechanism is refuted.
         seed: Of the auditor's random choices; not of the labels.
@@ -109,6 +122,7 @@ def response_audit(
     checks.append(Check.exact("every label is one of the cells", bool(cells)))
     unseen = ["what is told in tables of a few records"]
     if cells:
+        checks += order_checks(*released_by(law, tables[0].true, curator), law)
         checks += _truths(tables, law)
         checks += _lies(tables, law)
         checks += neighbour_checks(tables[0].true, tables[0].labels, law)
@@ -120,7 +134,10 @@ def response_audit(
         else:
             checks.append(copies)
     return Findings(
-        tuple(checks), _seen(law, len(tables) * int(records), level / len(checks)), tuple(unseen), level
+        tuple(checks),
+        _seen(law, len(tables) * int(records), level / len(checks)),
+        tuple(unseen),
+        level,
     )
 
 
@@ -209,12 +226,6 @@ def _uniform(name: str, counts: np.ndarray) -> Iterator[Check]:
         statistic = float((np.square(rows - expected[:, None]) / expected[:, None]).sum())
         chance = float(chi2.sf(statistic, len(rows) * (width - 1)))
         yield Check(f"{name}, taken together", chance)
-
-
-def two_sided(found: Any, of: Any, share: float) -> np.ndarray:
-    """Exact chance of a binomial count as far out as this one, on both sides."""
-    low, high = binom.cdf(found, of, share), binom.sf(np.asarray(found) - 1, of, share)
-    return np.minimum(1.0, 2 * np.minimum(low, high))
 
 
 def _least(chances: np.ndarray) -> float:

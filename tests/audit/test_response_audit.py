@@ -4,6 +4,7 @@ Each mutant draws as `CellResponse` does but for one thing, and names a part of 
 An honest run is refuted once in a million.
 """
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -12,9 +13,9 @@ import pytest
 import torch
 from helpers.draws import seeded
 
-from botorch_private import CellResponse, Cells, NoisyProjection
+from botorch_private import CellResponse, Cells, Curator, NoisyProjection
 from botorch_private.audit import response_audit
-from botorch_private.audit.response import two_sided
+from botorch_private.audit.two_sided import two_sided
 from botorch_private.curator.cells.cell_response import told
 from botorch_private.curator.mechanisms.base import Drawn
 from botorch_private.curator.mechanisms.entropy import OSEntropy, SeededEntropy
@@ -278,6 +279,96 @@ def test_two_processes_that_lie_alike_are_caught():
         lambda cells, law: numbers_to_labels(cells, generator.random(len(cells)), law),
         says="two copies of this process",
     )
+
+
+# --- the curator: order of rows ---
+
+
+class Kept(Curator):
+    """A curator whose rows are put into another order: `order(published)`, released row -> record."""
+
+    @staticmethod
+    def order(published):
+        raise NotImplementedError
+
+    def _publish(self, **how):
+        published = super()._publish(**how)
+        order = self.order(published)
+        labels = published.release.labels[published.rows_of_records[order]]
+        old = published.release
+        release = old.of_labels(labels, old.cells, old.guarantee)
+        return replace(published, release=release, permutation=order)
+
+
+class Lost(Kept):
+    @staticmethod
+    def order(published):
+        return torch.arange(len(published.permutation))
+
+
+class Reversed(Kept):
+    @staticmethod
+    def order(published):
+        return torch.arange(len(published.permutation)).flip(0)
+
+
+class Fixed(Kept):
+    @staticmethod
+    def order(published):
+        return torch.randperm(len(published.permutation), generator=torch.Generator().manual_seed(1))
+
+
+class PartlyKept(Kept):
+    """The last hundred rows are never moved."""
+
+    @staticmethod
+    def order(published):
+        n = len(published.permutation)
+        return torch.cat([torch.randperm(n - 100), torch.arange(n - 100, n)])
+
+
+class SaysAnother(Kept):
+    """Rows are shuffled, but the curator keeps another order: answers go to other rows."""
+
+    def _publish(self, **how):
+        published = super(Kept, self)._publish(**how)
+        return replace(published, permutation=torch.randperm(len(published.permutation)))
+
+
+class Shuffled(Kept):
+    """The honest counterpart: moved once more, and said so."""
+
+    @staticmethod
+    def order(published):
+        return published.permutation[torch.randperm(len(published.permutation))]
+
+
+@pytest.mark.parametrize(
+    ("curator", "says"),
+    [
+        (Lost, "do not stay in the table's order"),
+        (Reversed, "are not in the table's order, reversed"),
+        (Fixed, "two releases of labels have orders of their own"),
+        (PartlyKept, "do not stay in the table's order"),
+        (SaysAnother, "labels are those of the records that the order says"),
+    ],
+)
+@pytest.mark.parametrize(("epsilon", "count"), [(3.0, 4), (7.0, 1000)])
+def test_a_lost_permutation_is_caught(curator, says, epsilon, count):
+    found = response_audit(CellResponse(epsilon, cells_of(count)), curator=curator, records=2_000)
+    assert any(says in problem for problem in found.problems), found.problems
+
+
+def test_rows_in_another_random_order_pass():
+    assert not response_audit(CellResponse(3.0, cells_of(4)), curator=Shuffled, records=2_000).refuted
+
+
+def test_a_uniform_order_agrees_with_a_fixed_one_as_rarely_as_is_said():
+    """By all orders of 6: at most 1 / k! of them agree in k places."""
+    orders = np.array(list(itertools.permutations(range(6))))
+    alike = (orders == np.arange(6)).sum(axis=1)
+    for k in range(7):
+        assert (alike >= k).mean() <= 1 / math.factorial(k)
 
 
 # --- what is stated ---
