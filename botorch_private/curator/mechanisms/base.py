@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -37,7 +37,7 @@ class Drawn:
         torch.Size([60, 2])
     """
 
-    rows: Tensor
+    rows: Tensor = field(repr=False)  # in this order they are for the curator's eyes only
     row_map: Callable[[Tensor], Tensor] | None = None
     more: Callable[[Tensor], Tensor] | None = None
 

@@ -161,3 +161,11 @@ def test_unusable_epsilons_are_refused(epsilon):
 def test_cells_must_be_cells():
     with pytest.raises(TypeError, match="cells must be Cells"):
         CellResponse(1.0, 4)
+
+
+def test_what_is_shown_of_a_draw_has_no_label_in_it():
+    """In the order of the records labels are for the curator alone."""
+    mechanism = CellResponse(3.0, cells_of(4))
+    numbers = torch.arange(4, dtype=torch.float64).unsqueeze(-1)
+    assert "tensor" not in repr(mechanism.draw(numbers))
+    assert repr(mechanism) == "CellResponse(epsilon=3.0, cells=Cells(count=4, grid=4))"
