@@ -13,18 +13,20 @@ RUNS = 50  # as in the paper
 # Where the order in r is claimed: at 50 it is within noise.
 MANY_RUNS = {"synthetic_gp": 500}
 FRONTIER_RUNS = 12
+WHOLE_RECORD_RUNS = 48
 QUICK_RUNS, QUICK_ROUNDS = 2, 4
 
 DESCRIPTION = """\
 Run every cell of the 12 tables and 4 figures of Kharkovskii, Dai & Low (ICML 2020), without privacy,
 by their Algorithm 1 as printed, by it as their code has it, and by this package's private mechanism;
-then regret against epsilon on these and on tables of hospital stays, voices and molecules.
+then regret against epsilon, of a whole record and of one unit, on these and on tables of hospital
+stays, voices and molecules.
 """
 EPILOG = """\
 --output gets RESULTS.md (a part of the study: RESULTS with its name), and results/ with tidy CSV files
 and figures. Finished runs are kept in
 runs.jsonl there: stop the command at any time and start it again, and it goes on where it was. The
-same seeds give the same numbers. Everything takes about an hour and a half on two cores; one problem
+same seeds give the same numbers. Everything takes about two hours on two cores; one problem
 takes 5 to 30 minutes.
 """
 
@@ -54,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         frontier=options.part != "paper" and (options.part == "frontier" or not options.problem),
         runs={name: _runs(options, name) for name in problems},
         frontier_runs=options.runs or (QUICK_RUNS if options.quick else FRONTIER_RUNS),
+        whole_record_runs=options.runs or (QUICK_RUNS if options.quick else WHOLE_RECORD_RUNS),
         rounds=QUICK_ROUNDS if options.quick else None,
         quick=options.quick,
     )
@@ -99,7 +102,8 @@ def _parser() -> argparse.ArgumentParser:
         "--runs",
         type=_count,
         help=f"runs of each cell (default: {RUNS}; {MANY_RUNS['synthetic_gp']} for synthetic_gp, where "
-        f"the order in r is claimed; {FRONTIER_RUNS} for the frontier)",
+        f"the order in r is claimed; {FRONTIER_RUNS} for the frontier, {WHOLE_RECORD_RUNS} for "
+        f"its part on a whole record)",
     )
     parser.add_argument(
         "--quick",

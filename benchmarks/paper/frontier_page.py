@@ -14,7 +14,8 @@ from markdown import markdown
 from summary import Mean
 
 _INTRODUCTION = f"""\
-The paper could not draw this: regret against ε of mechanisms that are private. Every search starts
+The paper could not draw this: regret against ε of mechanisms that are private. ε is for one unit,
+a small step. Every search starts
 from {INITIAL} random records (the same for all lines of a run) and asks for T = 50 more; regret is
 simple, in σ_y: mean ± standard error. "At random" is what {INITIAL} + T records chosen at random are
 expected to leave, by order statistics. δ = {DELTA:g}. The base is what curator and modeler get without a
@@ -41,7 +42,7 @@ def write(found: Found) -> list[str]:
     twice = " and ".join(f'"{name}"' for name in TWICE)
     return [
         *(
-            "# Regret against epsilon",
+            "# Regret against the epsilon of one unit",
             "",
             f"{_INTRODUCTION} {runs} runs of each point, twice as many for {twice}.",
             "",

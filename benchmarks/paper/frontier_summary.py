@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from frontier import INITIAL, NO_NOISE, Point, key
-from frontier_tables import table_named
+from frontier_tables import FrontierTable
 from store import RunStore
 from summary import Array, Mean
+from whole_record import Table
 
 from botorch_private import History
 from botorch_private.theory import expected_random_regret
@@ -28,22 +29,28 @@ class Regrets(NamedTuple):
 Found = dict[Point, Regrets]
 
 
-def regrets_of(table: str, points: list[Point], store: RunStore, seeds: range, rounds: int) -> Found:
-    """Collect the regrets of all points of a table."""
-    made = table_named(table)
+def regrets_of(
+    table: FrontierTable | Table,
+    points: list[Point],
+    store: RunStore,
+    seeds: range,
+    rounds: int,
+    key: Callable[[Point, int, int], tuple[Any, ...]] = key,
+) -> Found:
+    """Collect the regrets of all points of a table; ``key`` names a run in the store."""
     simple: dict[Point, list[float]] = {point: [] for point in points}
     cumulative: dict[Point, list[float]] = {point: [] for point in points}
     chance: dict[int, float] = {}
     for seed in seeds:
-        outcomes = made.draw_outcomes(seed)
+        outcomes = table.draw_outcomes(seed)
         optimum = float(outcomes.max())
-        chance[seed] = expected_random_regret(outcomes, INITIAL + rounds) / made.sigma_y
+        chance[seed] = expected_random_regret(outcomes, INITIAL + rounds) / table.sigma_y
         for point in points:
             asked = store[key(point, seed, rounds)]
             history = History(zip(asked, outcomes[asked].tolist(), strict=True))
             totals = history.cumulative_regret(optimum)
-            simple[point].append(float(history.simple_regret(optimum)[-1]) / made.sigma_y)
-            cumulative[point].append(float(totals[-1] - totals[INITIAL - 1]) / made.sigma_y)
+            simple[point].append(float(history.simple_regret(optimum)[-1]) / table.sigma_y)
+            cumulative[point].append(float(totals[-1] - totals[INITIAL - 1]) / table.sigma_y)
     at_random = np.array([chance[seed] for seed in seeds])
     return {
         point: Regrets(np.array(simple[point]), np.array(cumulative[point]), at_random)

@@ -26,6 +26,7 @@ _LIBRARIES = ("botorch", "gpytorch", "linear_operator", "numpy", "scipy", "torch
 _OWN = (
     *("arms.py", "frontier.py", "frontier_tables.py", "hyperparameters.py", "hyperparameters.json"),
     *("preprocessing.py", "printed.py", "problems.py", "simulate.py", "streams.py", "tables.py"),
+    "whole_record.py",
 )
 
 

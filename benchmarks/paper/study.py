@@ -12,7 +12,9 @@ import frontier_page
 import frontier_summary
 import page
 import reproduce
-from frontier_tables import TABLES
+import whole_record
+import whole_record_page
+from frontier_tables import TABLES, table_named
 from parallel import complete
 from problems import PROBLEMS
 from store import RunStore, fingerprint
@@ -28,14 +30,16 @@ class Study:
         frontier: Whether the privacy-utility frontier is run.
         runs: Runs of each cell, by problem.
         frontier_runs: Runs of each point of the frontier; twice as many for `frontier.TWICE`.
+        whole_record_runs: Runs of each of its points for a whole record.
         rounds: Of each run; None: the paper's, and 50 for the frontier.
-        quick: Whether two epsilons of the frontier are enough.
+        quick: Whether two epsilons of the frontier are enough, and one of a whole record.
     """
 
     problems: tuple[str, ...]
     frontier: bool
     runs: dict[str, int]
     frontier_runs: int
+    whole_record_runs: int
     rounds: int | None
     quick: bool = False
 
@@ -94,7 +98,24 @@ def _frontier(study: Study, store: RunStore, results: Path, workers: int | None)
         points = list(frontier.points(name, quick=study.quick))
         jobs = list(frontier.jobs(points, seeds, rounds))
         complete(store, jobs, workers=workers, label=f"frontier: {name}")
-        found |= frontier_summary.regrets_of(name, points, store, seeds, rounds)
+        found |= frontier_summary.regrets_of(table_named(name), points, store, seeds, rounds)
     frontier_summary.write(found, results / "frontier.csv")
     frontier_page.draw(found, results / "frontier.png")
-    return frontier_page.write(found)
+    return [*_whole_record(study, found, store, results, workers), *frontier_page.write(found)]
+
+
+def _whole_record(
+    study: Study, per_unit: frontier_summary.Found, store: RunStore, results: Path, workers: int | None
+) -> list[str]:
+    first, rounds = whole_record.FIRST_SEED, study.rounds or frontier.ROUNDS
+    seeds, found = range(first, first + study.whole_record_runs), {}
+    for name in whole_record.TABLES:
+        points = list(whole_record.points(name, quick=study.quick))
+        jobs = list(whole_record.jobs(points, seeds, rounds))
+        complete(store, jobs, workers=workers, label=f"whole record: {name}")
+        table = whole_record.searched(name)
+        found |= frontier_summary.regrets_of(table, points, store, seeds, rounds, whole_record.key)
+    rows = list(whole_record_page.rows_of(found, per_unit))
+    whole_record_page.write_table(rows, results / "whole_record.csv")
+    whole_record_page.draw(rows, results / "whole_record.png")
+    return whole_record_page.write(rows)

@@ -7,11 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+import torch
 from helpers.patience import wait_until
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
@@ -20,6 +22,8 @@ import frontier
 import frontier_summary
 import page
 import reproduce
+import whole_record
+import whole_record_page
 from arms import ARMS, Settings
 from cells import NO_SETTINGS, Cell, baseline, cells, figure_settings, most_runs, settings_of
 from command import main
@@ -32,6 +36,9 @@ from summary import Mean, final, gap, results_of, write_curves
 
 import botorch_private
 from botorch_private.cli import main as cli
+from botorch_private.curator.publish import publish
+from botorch_private.privacy.response_law import ResponseLaw
+from botorch_private.privacy.shuffled import shuffled_epsilon
 from botorch_private.theory import expected_random_regret
 
 PAPER = Path(__file__).parents[2] / "benchmarks" / "paper"
@@ -344,13 +351,63 @@ def test_frontier_regrets_leave_the_initial_records_out_of_the_sum(tmp_path, ope
     store = opened(tmp_path / "runs.jsonl")
     for job in frontier.jobs(points, range(2), 3):
         store.add([(job.key, job.function(*job.arguments))])
-    found = frontier_summary.regrets_of("branin", points, store, range(2), 3)
+    found = frontier_summary.regrets_of(frontier.table_named("branin"), points, store, range(2), 3)
     outcomes = frontier.table_named("branin").draw_outcomes(0)
     asked = store[frontier.key(points[0], 1, 3)]
     lost = outcomes.max() - outcomes[asked]
     assert found[points[0]].simple[1] == pytest.approx(float(lost.min()))
     assert found[points[0]].cumulative[1] == pytest.approx(float(lost[5:].sum()))
     assert found[points[0]].chance == pytest.approx([expected_random_regret(outcomes, 5 + 3)] * 2)
+
+
+# --- the frontier for a whole record ---
+
+
+@pytest.mark.parametrize("arm", ["noise", "cells", "cells of a history"])
+def test_runs_for_a_whole_record_are_reproducible_and_ask_the_pool_alone(arm):
+    asked = whole_record.run_once("molecules", arm, 5.0, 1000, 2)
+    assert whole_record.run_once("molecules", arm, 5.0, 1000, 2) == asked
+    assert len(set(asked)) == 7
+    table = whole_record.searched("molecules")
+    old, pool = table.halves(1000)
+    assert max(asked) < len(pool) == len(table.draw_outcomes(1000))
+    assert sorted([*old.tolist(), *pool.tolist()]) == list(range(len(table.records)))
+
+
+@pytest.mark.parametrize("arm", ["noise", "cells", "cells of a history"])
+def test_every_mechanism_costs_what_the_axis_says(arm):
+    table = whole_record.searched("molecules")
+    noise = torch.Generator().manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns, domain, mechanism = whole_record.declared(table, arm, 3.0, 1000, noise)
+        released = publish(table.records[:, columns], domain, mechanism, generator=noise).release
+    assert released.guarantee.whole_record == pytest.approx(3.0, rel=2e-3)
+    assert released.guarantee.whole_record <= 3.0
+
+
+def test_points_stated_per_unit_are_placed_by_what_a_whole_record_costs():
+    point = frontier.Point("branin", whole_record_page.PER_UNIT, 3.0)
+    row = whole_record_page.row_of(point, 12, Mean(0.1, 0.01), 0.5)
+    assert row.epsilon == pytest.approx(150, rel=1e-3)  # pure noise: 3 at each of 50 units
+    assert row.stated == 3.0
+    assert math.isnan(row.central)
+
+
+def test_the_page_says_where_cells_do_not_help_and_both_promises():
+    rows = [
+        whole_record_page.row_of(frontier.Point(table, "cells", 3.0), 48, mean, 0.5)
+        for table, mean in (("loans", Mean(0.2, 0.05)), ("voices", Mean(0.45, 0.05)))
+    ]
+    text = "\n".join(whole_record_page.write(rows))
+    assert "- voices, cells (at random 0.50): ε = 3 (0.45 ± 0.05)." in text
+    assert "- loans" not in text
+    assert "48 runs of each point" in text
+    law = ResponseLaw.at_most(3.0, 4)
+    central = shuffled_epsilon(law, 36_000 - 3_000, 1e-5)
+    assert "| loans | 0.50 | cells | 0.20 ± 0.05 |" in text
+    shown = next(line for line in text.splitlines() if "| central |" in line)
+    assert central <= float(shown.split("|")[4]) <= 1.1 * central
 
 
 # --- the command ---
