@@ -171,7 +171,7 @@ def run_once(name: str, arm: str, epsilon: float, seed: int, rounds: int) -> lis
 def declared(
     table: Table, arm: str, epsilon: float, seed: int, noise: torch.Generator
 ) -> tuple[list[int], Domain | None, Mechanism]:
-    """Columns that are released, what scales them, and the mechanism, at an epsilon of a whole record."""
+    """Columns that are released, what scales them, and the mechanism at this epsilon."""
     few, (lower, upper) = list(table.few), (table.scaling.lower, table.scaling.upper)
     if arm == HISTORY:
         old, _ = table.halves(seed)
