@@ -214,11 +214,9 @@ def write_table(rows: list[Row], path: Path) -> None:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(head)
         for row in rows:
-            central = "" if math.isnan(row.central) else f"{row.central:.6g}"
+            central = "" if math.isnan(row.central) else row.central  # all digits: never rounded down
             shown = (*(f"{each:.6g}" for each in (*row.regret, row.chance)),)
-            lines.writerow(
-                (*row[:2], f"{row.epsilon:.6g}", f"{row.stated:g}", central, row.runs, *shown)
-            )
+            lines.writerow((*row[:2], row.epsilon, f"{row.stated:g}", central, row.runs, *shown))
 
 
 _LOOKS = {
