@@ -108,13 +108,14 @@ def _whole_record(
     study: Study, per_unit: frontier_summary.Found, store: RunStore, results: Path, workers: int | None
 ) -> list[str]:
     first, rounds = whole_record.FIRST_SEED, study.rounds or frontier.ROUNDS
-    seeds, found = range(first, first + study.whole_record_runs), {}
-    for name in whole_record.TABLES:
-        points = list(whole_record.points(name, quick=study.quick))
-        jobs = list(whole_record.jobs(points, seeds, rounds))
-        complete(store, jobs, workers=workers, label=f"whole record: {name}")
+    seeds = range(first, first + study.whole_record_runs)
+    points = {name: list(whole_record.points(name, quick=study.quick)) for name in whole_record.TABLES}
+    jobs = [job for each in points.values() for job in whole_record.jobs(each, seeds, rounds)]
+    complete(store, jobs, workers=workers, label="whole record")
+    found = {}
+    for name, each in points.items():
         table = whole_record.searched(name)
-        found |= frontier_summary.regrets_of(table, points, store, seeds, rounds, whole_record.key)
+        found |= frontier_summary.regrets_of(table, each, store, seeds, rounds, whole_record.key)
     rows = list(whole_record_page.rows_of(found, per_unit))
     whole_record_page.write_table(rows, results / "whole_record.csv")
     whole_record_page.draw(rows, results / "whole_record.png")
