@@ -199,8 +199,9 @@ def vector(*, length: int | None = None, remedy: str = "", **values: Any) -> Ten
         raise ValueError(f"{name} must have 1 dimension, got shape {_shape(numbers)}{column}")
     if length is not None and numbers.shape[0] != length:
         raise ValueError(f"{name} must have {length} entries, got {numbers.shape[0]}")
-    bad = ~torch.isfinite(numbers)
-    if bad.any():
+    # A missing or infinite value would spread to the sum.
+    bad = None if torch.isfinite(numbers.sum()) else ~torch.isfinite(numbers)
+    if bad is not None and bad.any():
         first = int(bad.nonzero()[0])
         raise ValueError(
             f"{name} must be finite, got {_kind(numbers[first])} at position {first}"

@@ -278,8 +278,8 @@ def _inputs(domain: Domain, table: Tensor) -> Callable[[Tensor], Tensor]:
     function that numbers them is asked once.
     """
     if isinstance(domain, Cells):
-        numbers = domain.scale_rows(table)
-        return lambda order: numbers[order]
+        numbers = domain.scale_rows(table).numpy()
+        return lambda order: torch.from_numpy(numbers.take(order.numpy(), axis=0))
     return lambda order: domain.scale_rows(table, order)
 
 

@@ -30,6 +30,7 @@ NOISY_ROWS = FileFormat(_NAME, 1, _WANTED)
 LABELS = FileFormat(_NAME, 2, _WANTED)  # which reads the other one as well
 LABEL_COLUMNS = 2  # of a release of labels: the label, and the number of the row
 _LEAST_SHARE = 0.01
+_CHUNK_ROWS = 2**18
 _SETTINGS = ("isotropic", "noise_dim", "noise_variance")
 _GUARANTEES = ("guarantee", "outcome_guarantee")
 
@@ -222,9 +223,18 @@ def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:
-    n = len(rows)
-    if rows.shape[1] != LABEL_COLUMNS or not torch.equal(rows[:, 1], torch.arange(n, dtype=rows.dtype)):
+    if rows.shape[1] != LABEL_COLUMNS or not _numbered(rows[:, 1]):
         raise ValueError("candidates of cells must be n x 2: labels, and the numbers of the rows")
-    labels = rows[:, 0]
-    if not torch.equal(labels, labels.round()) or labels.min() < 0 or labels.max() >= cells.count:
-        raise ValueError(f"candidates of cells must have labels in 0..{cells.count - 1}")
+    for labels in rows[:, 0].split(_CHUNK_ROWS):
+        if not torch.equal(labels, labels.round()) or labels.min() < 0 or labels.max() >= cells.count:
+            raise ValueError(f"candidates of cells must have labels in 0..{cells.count - 1}")
+
+
+def _numbered(numbers: Tensor) -> bool:
+    """Whether these are 0, 1, ..."""
+    start = 0
+    for some in numbers.split(_CHUNK_ROWS):
+        if not torch.equal(some, torch.arange(start, start + len(some), dtype=some.dtype)):
+            return False
+        start += len(some)
+    return True

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base import validate
-from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.cells import CELL_NUMBER, Cells
 from botorch_private.curator.mechanisms.base import Drawn
 from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
 from botorch_private.privacy.guarantee import PrivacyGuarantee
@@ -103,12 +103,16 @@ class CellResponse:
         return 1
 
     def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
-        """Tell ``n x 1`` cell numbers once, O(n): ``n x 1`` labels in the order of the records."""
+        """Tell ``n x 1`` cell numbers once, O(n): ``n x 1`` labels in the order of the records.
+
+        Labels are int16 where the numbers are, as `Cells.scale_rows` gives them; else float64.
+        """
         entropy = entropy_from(generator)
 
         def tell(cells: Tensor) -> Tensor:
             numbers = _checked(cells, self.law.cells)
-            return torch.from_numpy(told(numbers, self.law, entropy)).double().unsqueeze(-1)
+            labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
+            return labels if cells.dtype == CELL_NUMBER else labels.double()
 
         return Drawn(tell(scaled), more=tell)
 
@@ -119,11 +123,12 @@ class CellResponse:
 
 def told(cells: np.ndarray, law: ResponseLaw, entropy: Entropy) -> np.ndarray:
     """Labels of ``n`` cell numbers; a cell decides nothing but what the true one is called."""
-    labels = np.empty(len(cells), dtype=np.int64)
+    labels = np.empty_like(cells)
     for start in range(0, len(cells), _CHUNK_ROWS):
         true = cells[start : start + _CHUNK_ROWS]
         honest = entropy.words(len(true)) >> np.uint64(1) < np.uint64(law.truth)
-        other = _below(law.cells - 1, len(true), entropy)
+        # Drawn for the honest as well: how long it takes would tell how many lies there are.
+        other = _below(law.cells - 1, len(true), entropy).astype(cells.dtype)
         lie = other + (other >= true)  # the others, in their order
         labels[start : start + _CHUNK_ROWS] = np.where(honest, true, lie)
     return labels
@@ -136,13 +141,18 @@ def _below(bound: int, count: int, entropy: Entropy) -> np.ndarray:
     if whole < _WORDS:
         while (late := np.flatnonzero(words >= np.uint64(whole))).size:
             words[late] = entropy.words(late.size)
-    return (words % np.uint64(bound)).astype(np.int64)
+    return words % np.uint64(bound)
 
 
 def _checked(cells: Any, count: int) -> np.ndarray:
-    table = validate.matrix(columns=1, scaled=cells)[:, 0].numpy()
-    if (table != np.rint(table)).any() or table.min() < 0 or table.max() >= count:
+    if isinstance(cells, Tensor) and cells.dtype == CELL_NUMBER and cells.shape[1:] == (1,):
+        table = cells[:, 0].numpy()
+        whole = True
+    else:
+        table = validate.matrix(columns=1, scaled=cells)[:, 0].numpy()
+        whole = bool((table == np.rint(table)).all())
+    if not whole or table.min() < 0 or table.max() >= count:
         raise ValueError(
             f"scaled must hold cell numbers in 0..{count - 1}: number records by Cells first"
         )
-    return table.astype(np.int64)
+    return table.astype(np.int16)

@@ -17,7 +17,10 @@ from botorch_private.curator.features.kinds import Number
 from botorch_private.curator.features.scaling import PublicScaling, checked_records
 from botorch_private.exchange.cell_space import CellSpace
 
+CELL_NUMBER = torch.int16
+"""Holds the number of a cell: there are 10,000 at most."""
 _CHUNK_ROWS = 2**18
+_FEW = 64  # ends of cells up to which comparing with each of them is faster than bisecting
 _Assign = Callable[[np.ndarray], np.ndarray]
 
 
@@ -266,12 +269,12 @@ class Cells:
         return checked_records(records, self.features, self.names, minimum_rows)
 
     def scale_rows(self, table: Tensor) -> Tensor:
-        """Cells of a validated table as the ``n x 1`` numbers that `CellResponse` takes."""
-        return self.number_rows(table).double().unsqueeze(-1)
+        """Cells of a validated table as the ``n x 1`` numbers that `CellResponse` takes, int16."""
+        return self.number_rows(table, CELL_NUMBER).unsqueeze(-1)
 
-    def number_rows(self, table: Tensor) -> Tensor:
+    def number_rows(self, table: Tensor, dtype: torch.dtype = torch.int64) -> Tensor:
         """Cells of a validated ``n x d`` table; see `of_records`."""
-        numbers = torch.empty(len(table), dtype=torch.int64)
+        numbers = torch.empty(len(table), dtype=dtype)
         for start in range(0, len(table), _CHUNK_ROWS):
             rows = slice(start, start + _CHUNK_ROWS)
             numbers[rows] = torch.from_numpy(self._numbered(table[rows].numpy(), start))
@@ -287,6 +290,8 @@ class Cells:
     def _numbered(self, rows: np.ndarray, start: int) -> np.ndarray:
         total = np.zeros(len(rows), dtype=np.int64)
         for part in self._parts:
+            if part.length == 1:  # everybody is in it: the table is finite
+                continue
             places = part.assign(rows)
             lost = np.flatnonzero(places < 0)
             if len(lost):
@@ -316,7 +321,13 @@ def _bins(name: str, column: int, ends: np.ndarray) -> _Part:
     inner = ends[1:-1].copy()
 
     def assign(rows: np.ndarray) -> np.ndarray:
-        return np.searchsorted(inner, rows[:, column], side="right")
+        values = np.ascontiguousarray(rows[:, column])
+        if len(inner) > _FEW:
+            return np.searchsorted(inner, values, side="right")
+        places = np.zeros(len(values), dtype=np.int8)
+        for end in inner:
+            places += values >= end
+        return places
 
     return _Part(name, len(inner) + 1, True, assign)
 

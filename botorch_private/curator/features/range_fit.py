@@ -172,26 +172,36 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     lower, upper = scaling.lower, scaling.upper
     d = scaling.features
     near = _SAME * (upper - lower)
-    low, high = table.amin(dim=0), table.amax(dim=0)
+    chunks = table.split(max(1, _CHUNK_ENTRIES // d))
+    lows, highs = (torch.stack(ends) for ends in zip(*(rows.aminmax(dim=0) for rows in chunks)))
+    low, high = lows.amin(dim=0), highs.amax(dim=0)
     below, above, at_low, at_high = (torch.zeros(d, dtype=torch.int64) for _ in range(4))
-    binary = torch.ones(d, dtype=torch.bool)
+    coded = (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
+    odd_low, odd_high = (
+        torch.tensor([_digits(x) >= _MANY_DIGITS for x in end.tolist()]) for end in (lower, upper)
+    )
     among_low, among_high = (torch.zeros(d, dtype=torch.bool) for _ in range(2))
-    for rows in table.split(max(1, _CHUNK_ENTRIES // d)):
-        among_low |= (rows == lower).any(dim=0)
-        among_high |= (rows == upper).any(dim=0)
-        below += (rows < lower).sum(dim=0)
-        above += (rows > upper).sum(dim=0)
-        at_low += (rows == low).sum(dim=0)
-        at_high += (rows == high).sum(dim=0)
-        binary &= ((rows == 0) | (rows == 1)).all(dim=0)
-    coded = binary & (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
+    # A chunk is looked at again only for what its ends leave open: mostly for nothing.
+    for rows, least, most in zip(chunks, lows, highs):
+        if (least < lower).any():
+            below += (rows < lower).sum(dim=0)
+        if (most > upper).any():
+            above += (rows > upper).sum(dim=0)
+        if (least == low).any():
+            at_low += (rows == low).sum(dim=0)
+        if (most == high).any():
+            at_high += (rows == high).sum(dim=0)
+        if coded.any():
+            coded &= ((rows == 0) | (rows == 1)).all(dim=0)
+        if (odd_low & ~among_low).any():
+            among_low |= (rows == lower).any(dim=0)
+        if (odd_high & ~among_high).any():
+            among_high |= (rows == upper).any(dim=0)
     hit_low, hit_high = (low - lower).abs() <= near, (high - upper).abs() <= near
     # Quantiles are values of records as well, and a mean may be the middle of the range.
     central = (table.mean(dim=0) - (lower / 2 + upper / 2)).abs() <= _EXACT * (upper - lower)
-    hit_low |= (among_low | central) & torch.tensor([_digits(x) >= _MANY_DIGITS for x in lower.tolist()])
-    hit_high |= (among_high | central) & torch.tensor(
-        [_digits(x) >= _MANY_DIGITS for x in upper.tolist()]
-    )
+    hit_low |= (among_low | central) & odd_low
+    hit_high |= (among_high | central) & odd_high
     far = _FAR * (upper - lower)
     stand_in = (below >= _REPEATS) & (below == at_low) & (lower - low > far)
     stand_in |= (above >= _REPEATS) & (above == at_high) & (high - upper > far)

@@ -126,11 +126,36 @@ def normals(entropy: Entropy, count: int) -> np.ndarray:
 def permutation(entropy: Entropy, n: int) -> np.ndarray:
     """Uniform permutation of 0..n-1: the order of ``n`` distinct random words."""
     while True:
-        words = entropy.words(n)
-        order = np.argsort(words, kind="stable")
-        ranked = words[order]
-        if n < 2 or (ranked[1:] != ranked[:-1]).all():  # else ties would be broken by position
+        order = _order(entropy.words(n))
+        if order is not None:  # else ties would be broken by position
             return order
+
+
+def _order(words: np.ndarray) -> np.ndarray | None:
+    """Where each of the sorted words stood, or None if two of them are the same.
+
+    As `numpy.argsort`, in half the time and memory: a word's lowest bits make room for its place, so
+    that the numbers themselves can be sorted.
+    """
+    bits = np.uint64(max(len(words) - 1, 0).bit_length())
+    low = (np.uint64(1) << bits) - np.uint64(1)
+    keys = words & ~low
+    keys |= np.arange(len(words), dtype=np.uint64)
+    keys.sort()
+    upper = keys >> bits
+    tied = np.flatnonzero(upper[1:] == upper[:-1])
+    keys &= low
+    order = keys.view(np.int64)
+    if not tied.size:
+        return order
+    # The few whose upper bits agree stand together: their whole words decide.
+    places = np.union1d(tied, tied + 1)
+    rows = order[places]
+    ranked = words[rows]
+    by_word = np.argsort(ranked)
+    ranked = ranked[by_word]
+    order[places] = rows[by_word]
+    return None if (ranked[1:] == ranked[:-1]).any() else order
 
 
 def _fractions(entropy: Entropy, words: np.ndarray) -> np.ndarray:
