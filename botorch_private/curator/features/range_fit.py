@@ -173,7 +173,9 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     d = scaling.features
     near = _SAME * (upper - lower)
     chunks = table.split(max(1, _CHUNK_ENTRIES // d))
-    lows, highs = (torch.stack(ends) for ends in zip(*(rows.aminmax(dim=0) for rows in chunks)))
+    lows, highs = (
+        torch.stack(ends) for ends in zip(*(rows.aminmax(dim=0) for rows in chunks), strict=True)
+    )
     low, high = lows.amin(dim=0), highs.amax(dim=0)
     below, above, at_low, at_high = (torch.zeros(d, dtype=torch.int64) for _ in range(4))
     coded = (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
@@ -182,7 +184,7 @@ def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     )
     among_low, among_high = (torch.zeros(d, dtype=torch.bool) for _ in range(2))
     # A chunk is looked at again only for what its ends leave open: mostly for nothing.
-    for rows, least, most in zip(chunks, lows, highs):
+    for rows, least, most in zip(chunks, lows, highs, strict=True):
         if (least < lower).any():
             below += (rows < lower).sum(dim=0)
         if (most > upper).any():
