@@ -9,6 +9,7 @@ import torch
 from gpytorch.constraints import GreaterThan, Positive
 from gpytorch.kernels import Kernel
 from gpytorch.priors import LogNormalPrior, Prior
+from scipy.fft import next_fast_len
 from torch import Tensor
 
 from botorch_private.exchange.cell_space import CellSpace
@@ -19,7 +20,8 @@ from botorch_private.privacy.response_law import ResponseLaw
 _TYPICAL, _LOOSENESS = 0.5, 0.75  # median of a length-scale, where all cells of a part span 1
 _SCATTER, _SCATTER_LOOSENESS = 0.3, 1.0
 _LEAST = 1e-4
-_MANY = 512  # cells of an ordered part from which on its covariances are convolved by FFT
+MANY_IN_A_PART = 128
+"""Cells of an ordered part from which on its covariances are convolved by FFT."""
 
 
 class LabelKernel(Kernel):
@@ -183,9 +185,10 @@ def _along(spread: Tensor, part: int, ordered: bool, lengthscale: Tensor) -> Ten
         return summed.movedim(-1, part)
     gap = torch.arange(length, dtype=spread.dtype, device=spread.device) / (length - 1)
     decay = torch.exp(-(gap / lengthscale).square() / 2)
-    if length < _MANY:
+    if length < MANY_IN_A_PART:
         place = torch.arange(length, device=spread.device)
         return (moved @ decay[(place.unsqueeze(-1) - place).abs()]).movedim(-1, part)
-    circle = torch.cat([decay, decay[1:-1].flip(0)])
-    product = torch.fft.rfft(moved, n=len(circle)) * torch.fft.rfft(circle)
-    return torch.fft.irfft(product, n=len(circle))[..., :length].movedim(-1, part)
+    size = next_fast_len(2 * length - 1, real=True)
+    circle = torch.cat([decay, decay.new_zeros(size - 2 * length + 1), decay[1:].flip(0)])
+    product = torch.fft.rfft(moved, n=size) * torch.fft.rfft(circle)
+    return torch.fft.irfft(product, n=size)[..., :length].movedim(-1, part)

@@ -6,12 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import matmul_toeplitz
+from scipy.fft import irfft, next_fast_len, rfft
 
-from botorch_private.modeler.models.label_kernel import LabelKernel
+from botorch_private.modeler.models.label_kernel import MANY_IN_A_PART, LabelKernel
 from botorch_private.modeler.models.marginal_likelihood import Array, density_of
-
-_MANY = 512  # cells of an ordered part from which on FFT is faster
 
 
 class LabelEvaluation(NamedTuple):
@@ -28,7 +26,8 @@ class LabelEvaluation(NamedTuple):
 class LabelLikelihood:
     """Log marginal likelihood, Rasmussen & Williams (2006), equation 5.8, for labelled rows.
 
-    An evaluation costs O(t^3), and O(K) times the sum of the lengths of the grid's parts.
+    An evaluation costs O(t^3), and O(K log K) for the averages over cells, of which no ``K x K`` matrix
+    is ever made.
 
     Args:
         kernel: What is known of the labels; its hyperparameters are not looked at.
@@ -128,7 +127,10 @@ def _along(spread: Array, ordered: bool, lengthscale: float, *, slope: bool) -> 
     decay = np.exp(-squared / 2) * (squared if slope else 1.0)
     if not ordered:
         return decay[1] * spread.sum(axis=0) + (decay[0] - decay[1]) * spread
-    if length >= _MANY:
-        return np.asarray(matmul_toeplitz(decay, spread), dtype=np.float64)
+    if length >= MANY_IN_A_PART:
+        size = next_fast_len(2 * length - 1, real=True)
+        circle = np.concatenate([decay, np.zeros(size - 2 * length + 1), decay[:0:-1]])
+        product = rfft(spread, n=size, axis=0) * rfft(circle)[:, None]
+        return np.asarray(irfft(product, n=size, axis=0))[:length]
     place = np.arange(length)
     return decay[np.abs(place[:, None] - place)] @ spread
