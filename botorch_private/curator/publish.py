@@ -14,7 +14,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.curator.cells.cell_response import CellResponse
-from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.cells.cells import CELL_NUMBER, Cells
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import SEEDED, Mechanism, refuse_draw, require_draw_memory
@@ -242,7 +242,7 @@ def publish_more(
             f"each other. Use projection_dim=None, projection_dim >= d, or noise='laplace'"
         )
     (n, r), (m, d) = old.candidates.shape, table.shape
-    refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d) + _CHUNK, m, d)
+    refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d + 2 * (n + m)) + _CHUNK, m, d)
     guarantee = replace(old.guarantee, records=n + m)
     if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
         guarantee = replace(guarantee, seeded=True).voided(SEEDED)
@@ -258,9 +258,8 @@ def publish_more(
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
         rows = published.more(inputs(order))
         if isinstance(scaling, Cells):
-            assert old.labels is not None
             release = Release.of_labels(
-                torch.cat([old.labels, rows[:, 0].long()]),
+                torch.cat([old.candidates[:, 0].to(CELL_NUMBER), rows[:, 0]]),
                 scaling.space,
                 guarantee,
                 outcome_guarantee=old.outcome_guarantee,
@@ -287,7 +286,8 @@ def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: i
     """Refuse a release that needs more memory than there is, from public sizes alone.
 
     Beside what the mechanism draws there are the scaled records, the curator's own copy of the records,
-    and the order of the rows with its inverse.
+    and the order of the rows with its inverse. Of cells there are no scaled records, but a number for
+    each, and a released row is wider than what was drawn of it.
 
     Args:
         n: Number of records.
@@ -298,7 +298,8 @@ def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: i
     Raises:
         MemoryError: If so.
     """
-    require_draw_memory(mechanism, n, d, beside=8 * (2 * n * d + 4 * n) + beside)
+    copies = 1 if isinstance(mechanism, CellResponse) else 2
+    require_draw_memory(mechanism, n, d, beside=8 * (copies * n * d + 4 * n) + beside)
 
 
 @contextmanager

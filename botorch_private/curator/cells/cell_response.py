@@ -19,6 +19,7 @@ from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.response_law import ResponseLaw
 
 _CHUNK_ROWS = 2**18
+_ARRAYS = 4  # of a chunk, at most, while it is told
 _WORDS = 2**64
 
 
@@ -102,6 +103,10 @@ class CellResponse:
         """1."""
         return 1
 
+    def draw_memory(self, n: int, d: int) -> int:
+        """Bytes that `draw` takes at its peak: numbers, labels and rows, and random words of a chunk."""
+        return 12 * n + 8 * _ARRAYS * min(n, _CHUNK_ROWS)
+
     def draw(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Drawn:
         """Tell ``n x 1`` cell numbers once, O(n): ``n x 1`` labels in the order of the records.
 
@@ -155,4 +160,4 @@ def _checked(cells: Any, count: int) -> np.ndarray:
         raise ValueError(
             f"scaled must hold cell numbers in 0..{count - 1}: number records by Cells first"
         )
-    return table.astype(np.int16)
+    return table.astype(np.int16, copy=False)

@@ -1,6 +1,7 @@
 """CellResponse: the draw keeps its law, record by record, and the promise is about whole records."""
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -10,8 +11,8 @@ from scipy.stats import binomtest, chisquare
 
 from botorch_private import Mechanism
 from botorch_private.curator.cells.cell_response import CellResponse, ManyCellsWarning, told
-from botorch_private.curator.cells.cells import Cells
-from botorch_private.curator.mechanisms.entropy import OSEntropy
+from botorch_private.curator.cells.cells import CELL_NUMBER, Cells
+from botorch_private.curator.mechanisms.entropy import OSEntropy, SeededEntropy
 from botorch_private.privacy.response_law import ResponseLaw
 
 N = 200_000
@@ -76,6 +77,48 @@ def test_a_label_depends_on_its_own_record_alone():
     one = told(np.array([0, 1, 2, 3]), law, Words(*words))
     other = told(np.array([4, 1, 2, 3]), law, Words(*words))
     assert one[1:].tolist() == other[1:].tolist()
+
+
+@pytest.mark.parametrize(("n", "count"), [(60, 3), (300_000, 2), (600_000, 10_000)])
+def test_small_numbers_are_told_as_wide_ones_are(n, count):
+    """int16 numbers, as a table is released by, against float64 ones; and the slow way, one by one."""
+    mechanism = CellResponse(12.0, cells_of(count))
+    numbers = torch.randint(count, (n, 1), generator=torch.Generator().manual_seed(1))
+    seeded = [torch.Generator().manual_seed(2) for _ in range(2)]
+    wide = mechanism.apply(numbers.double(), generator=seeded[0])
+    small = mechanism.draw(numbers.to(CELL_NUMBER), generator=seeded[1]).rows
+    assert small.dtype == CELL_NUMBER
+    assert wide.dtype == torch.float64
+    assert torch.equal(small.double(), wide)
+    entropy = SeededEntropy(torch.Generator().manual_seed(2))
+    honest, lies = (entropy.words(min(n, 2**18)).tolist() for _ in range(2))
+    law = mechanism.law
+    for row in range(0, min(n, 2**18), 97):
+        true, lie = int(numbers[row]), lies[row] % (count - 1)
+        expected = true if honest[row] // 2 < law.truth else lie + (lie >= true)
+        assert int(small[row]) == expected
+
+
+@pytest.mark.parametrize("numbers", [[[3]], [[-1]], [[0, 1]]])
+def test_small_numbers_of_no_cell_are_refused(numbers):
+    with pytest.raises(ValueError, match="scaled must h"):
+        CellResponse(2.0, cells_of(3)).draw(torch.tensor(numbers, dtype=CELL_NUMBER))
+
+
+@pytest.mark.parametrize("n", [1000, 100_000, 1_000_000])
+@pytest.mark.parametrize("dtype", [CELL_NUMBER, torch.float64])
+def test_the_memory_of_a_draw_is_predicted(n, dtype):
+    mechanism = CellResponse(8.0, cells_of(40))
+    numbers = torch.randint(40, (n, 1)).to(dtype)
+    mechanism.draw(numbers[:10])
+    tracemalloc.start()
+    try:
+        rows = mechanism.draw(numbers).rows
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    taken += rows.nbytes if dtype == torch.float64 else 0  # PyTorch's own memory is not traced
+    assert taken <= mechanism.draw_memory(n, 1) < 3.5 * taken + 2**14
 
 
 def test_the_promise_is_the_same_at_every_distance():

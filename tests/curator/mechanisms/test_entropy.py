@@ -7,11 +7,14 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from botorch_private.curator.mechanisms.entropy import (
     OSEntropy,
     SeededEntropy,
+    _order,
     entropy_from,
     exponentials,
     normals,
@@ -129,6 +132,30 @@ def test_permutation_is_uniform():
 
 def test_permutation_draws_again_rather_than_breaking_ties_by_position():
     assert permutation(Words([[5, 5, 1], [3, 2, 1]]), 3).tolist() == [2, 1, 0]
+
+
+@given(
+    words=st.lists(
+        st.one_of(st.integers(0, 40), st.integers(0, 2**64 - 1), st.integers(2**63, 2**63 + 40)),
+        min_size=1,
+        max_size=50,
+    )
+)
+@settings(deadline=None)
+def test_a_permutation_is_the_order_of_its_words_as_argsort_finds_it(words):
+    array = np.array(words, dtype=np.uint64)
+    order = _order(array)
+    if len(set(words)) < len(words):
+        assert order is None
+    else:
+        assert order.tolist() == np.argsort(array, kind="stable").tolist()
+
+
+def test_a_long_permutation_is_the_order_of_its_words():
+    words = seeded(5).words(300_000)
+    words[::7] &= np.uint64(2**64 - 2**20)  # many that agree in all but the lowest bits, or in all
+    assert _order(words) is not None
+    assert (_order(words) == np.argsort(words, kind="stable")).all()
 
 
 def test_words_come_from_the_operating_system_by_default(monkeypatch):

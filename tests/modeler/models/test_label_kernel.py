@@ -27,6 +27,7 @@ from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.modeler.models.fit import log_density
 from botorch_private.modeler.models.label_frequencies import cell_frequencies
 from botorch_private.modeler.models.label_kernel import LabelKernel
+from botorch_private.modeler.models.label_likelihood import LabelLikelihood
 from botorch_private.modeler.models.label_posterior import LabelPosterior
 from botorch_private.modeler.models.log_density import LogDensity
 from botorch_private.modeler.models.posterior import DiscretePosterior
@@ -89,15 +90,32 @@ def test_unordered_parts_know_only_same_and_other():
     assert float(found[0, 2]) == pytest.approx(np.exp(-1 / (2 * 0.64)), rel=1e-3)
 
 
-def test_long_parts_are_convolved_to_the_same():
-    space = CellSpace((700,), (True,))
-    frequencies = torch.rand(700, dtype=torch.float64)
-    kernel = LabelKernel(space, ResponseLaw.at_most(9.0, 700), frequencies / frequencies.sum())
+@pytest.mark.parametrize("shape", [(127,), (128,), (700,), (3, 131), (150, 4)])
+@pytest.mark.parametrize("lengthscale", [0.02, 0.5, 20.0])
+def test_long_parts_are_convolved_to_the_same(shape, lengthscale):
+    """Against all pairs of cells; also the derivatives that the fit takes."""
+    space = CellSpace(shape, (True,) * len(shape))
+    count = space.count
+    frequencies = torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    kernel = LabelKernel(
+        space, ResponseLaw.at_most(9.0, count), frequencies / frequencies.sum()
+    ).double()
+    lengthscales = torch.full((len(shape),), lengthscale, dtype=torch.float64)
+    kernel.lengthscale = lengthscales.unsqueeze(0)
+    places = space.coordinates(torch.arange(count))
+    squared = ((places[:, None] - places) / lengthscales).square()
+    k = torch.exp(-squared.sum(dim=-1) / 2)
+    dense = k @ kernel.frequencies
     weight, total = kernel.averages()
-    gap = (torch.arange(700).double()[:, None] - torch.arange(700).double()) / 699
-    dense = torch.exp(-((gap / kernel.lengthscale.double()) ** 2) / 2) @ kernel.frequencies
     assert torch.allclose(weight, dense, atol=1e-12)
-    assert float(total.detach()) == pytest.approx(float((dense @ kernel.frequencies).detach()))
+    assert float(total.detach()) == pytest.approx(float(dense @ kernel.frequencies))
+    likelihood = LabelLikelihood(kernel, np.zeros((2, 2)), np.array([0.0, 1.0]))
+    for by in (None, *range(len(shape))):
+        factor = 1.0 if by is None else squared[..., by]
+        slow = (factor * k) @ kernel.frequencies
+        found, whole = likelihood._averages(lengthscales.numpy(), by)
+        np.testing.assert_allclose(found, slow.numpy(), atol=1e-12)
+        assert whole == pytest.approx(float(slow @ kernel.frequencies))
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 2)])
