@@ -7,7 +7,7 @@
 # make lint       formatter, linter, type checker, direction of imports
 # make docs       the site: guide and reference, in site/
 # make reproduce  the paper's tables and figures, and regret against epsilon (two hours)
-# make bench      benchmarks of the release, the search and the server, beside other libraries (20 minutes)
+# make bench      benchmarks of the release, labels, the search and the server, beside other libraries (20 minutes)
 #
 # Each target sets up what it needs, once, in .venv. It needs Python >= 3.11 and make.
 # A GPU build of torch: make TORCH="torch==2.13.0 --index-url ..." (see pytorch.org for the address).
@@ -86,6 +86,7 @@ reproduce: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/speed
 	$(BIN)/python benchmarks/service.py
 

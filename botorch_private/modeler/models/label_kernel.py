@@ -175,6 +175,12 @@ class LabelKernel(Kernel):
         return torch.exp(-(gap / lengthscale).square().sum(dim=-1) / 2)
 
 
+def circle_length(length: int) -> int:
+    """Length of the circle in which a part of so many cells is convolved without meeting itself."""
+    size: Any = next_fast_len(2 * length - 1, real=True)
+    return int(size)
+
+
 def _along(spread: Tensor, part: int, ordered: bool, lengthscale: Tensor) -> Tensor:
     """Sum of ``k(., c)`` times what is in ``c``, along one part."""
     length = spread.shape[part]
@@ -188,7 +194,7 @@ def _along(spread: Tensor, part: int, ordered: bool, lengthscale: Tensor) -> Ten
     if length < MANY_IN_A_PART:
         place = torch.arange(length, device=spread.device)
         return (moved @ decay[(place.unsqueeze(-1) - place).abs()]).movedim(-1, part)
-    size = next_fast_len(2 * length - 1, real=True)
+    size = circle_length(length)
     circle = torch.cat([decay, decay.new_zeros(size - 2 * length + 1), decay[1:].flip(0)])
     product = torch.fft.rfft(moved, n=size) * torch.fft.rfft(circle)
     return torch.fft.irfft(product, n=size)[..., :length].movedim(-1, part)

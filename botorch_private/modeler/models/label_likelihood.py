@@ -6,9 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 
-from botorch_private.modeler.models.label_kernel import MANY_IN_A_PART, LabelKernel
+from botorch_private.modeler.models.label_kernel import MANY_IN_A_PART, LabelKernel, circle_length
 from botorch_private.modeler.models.marginal_likelihood import Array, density_of
 
 
@@ -128,9 +127,9 @@ def _along(spread: Array, ordered: bool, lengthscale: float, *, slope: bool) -> 
     if not ordered:
         return decay[1] * spread.sum(axis=0) + (decay[0] - decay[1]) * spread
     if length >= MANY_IN_A_PART:
-        size = next_fast_len(2 * length - 1, real=True)
+        size = circle_length(length)
         circle = np.concatenate([decay, np.zeros(size - 2 * length + 1), decay[:0:-1]])
-        product = rfft(spread, n=size, axis=0) * rfft(circle)[:, None]
-        return np.asarray(irfft(product, n=size, axis=0))[:length]
+        product = np.fft.rfft(spread, n=size, axis=0) * np.fft.rfft(circle)[:, None]
+        return np.fft.irfft(product, n=size, axis=0)[:length]
     place = np.arange(length)
     return decay[np.abs(place[:, None] - place)] @ spread

@@ -23,6 +23,7 @@ from botorch_private import (
     YesNo,
     datasets,
 )
+from botorch_private.curator.features import range_fit
 from botorch_private.curator.features.range_fit import fit_of
 
 N = 50
@@ -284,3 +285,38 @@ def test_counts_are_those_of_a_loop_over_all_values():
         assert each.above == sum(value > float(SCALING.upper[i]) for value in column)
         assert each.n == 3000
     assert sum(each.clipped for each in fit.features) >= int(SCALING.clipped(records).sum())
+
+
+@given(
+    values=st.lists(
+        st.lists(st.sampled_from([-999.0, -1.0, 0.0, 0.5, 1.0, 3.1416, 7.0]), min_size=2, max_size=2),
+        min_size=2,
+        max_size=30,
+    ),
+    lower=st.sampled_from([0.0, -1.0, 0.1234]),
+    upper=st.sampled_from([1.0, 3.1416, 7.0]),
+    entries=st.sampled_from([1, 4, 14]),
+)
+@settings(deadline=None, max_examples=60)
+def test_what_is_found_is_what_looking_at_every_value_finds(values, lower, upper, entries):
+    """In chunks, of which most are not looked at twice, against one look at each number."""
+    scaling = PublicScaling([lower, 0.0], [upper, 1.0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(range_fit, "_CHUNK_ENTRIES", entries)
+        found = fit_of(torch.tensor(values, dtype=torch.float64), scaling)
+    for i, (feature, low, high) in enumerate(
+        zip(found.features, [lower, 0.0], [upper, 1.0], strict=True)
+    ):
+        column = [row[i] for row in values]
+        assert feature.below == sum(value < low for value in column)
+        assert feature.above == sum(value > high for value in column)
+        odd = {0.1234: "lower", 3.1416: "upper"}
+        middle = abs(sum(column) / len(column) - (low + high) / 2) <= 1e-12 * (high - low)
+        expected = []
+        for name, end, extreme in (("lower", low, min(column)), ("upper", high, max(column))):
+            if extreme == end or (odd.get(end) == name and (end in column or middle)):
+                expected.append(name)
+        assert list(feature.ends) == expected
+        coded = (low, high) == (0.0, 1.0) and set(column) <= {0.0, 1.0}
+        held = {"lower": column.count(min(column)), "upper": column.count(max(column))}
+        assert feature.single == (not coded and all(held[name] == 1 for name in expected))

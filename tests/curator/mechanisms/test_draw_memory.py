@@ -72,6 +72,49 @@ def test_of_a_small_release_nobody_asks_whether_it_fits(monkeypatch):
     assert torch.isfinite(NoisyProjection(1.0).apply(uniform(20, 3))).all()
 
 
+WHOLE = """
+import warnings
+from pathlib import Path
+import torch
+from botorch_private import CellResponse, Cells, Curator
+from botorch_private.curator.mechanisms import base
+
+def status(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+n, d = 2_000_000, WIDTH
+edges = [[0.0, 0.5, 1.0], *[[0.0, 1.0]] * (d - 1)]
+mechanism = CellResponse(3.0, Cells(edges))
+records = torch.rand(n, d, dtype=torch.float64)
+outcomes = records[:, 0].clone()
+Curator(records[:100], None, mechanism, outcomes[:100])
+said = []
+base.refuse_draw = lambda need, n, d: said.append(need)
+Path("/proc/self/clear_refs").write_text("5")
+before = status("VmRSS")
+curator = Curator(records, None, mechanism, outcomes)
+print(status("VmHWM") - before - outcomes.nbytes, said[0])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what a process takes from /proc")
+@pytest.mark.parametrize("width", [1, 10])
+def test_what_a_curator_of_labels_takes_is_predicted(width):
+    """All of it but the outcomes, which are taken before; pages of the allocator come on top."""
+    finished = subprocess.run(
+        [sys.executable, "-c", WHOLE.replace("WIDTH", str(width))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    taken, said = map(int, finished.stdout.split())
+    assert taken <= said < 2.5 * taken
+
+
 LIMITED = """
 import resource, psutil, torch
 from botorch_private import Curator, Ledger, NoisyProjection, PrivacyGuarantee, PublicScaling
