@@ -13,6 +13,7 @@ from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
+from botorch_private.modeler.acquisition.best_of_labels import EXPLORED, BestOfLabels
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
@@ -301,13 +302,14 @@ class Modeler:
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
         posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acqf = DiscreteUCB(
+        of_labels = self.release.cells is not None
+        acqf = (BestOfLabels if of_labels else DiscreteUCB)(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
-            beta_scale=self.beta_scale,
+            beta_scale=self.beta_scale * (EXPLORED if of_labels else 1.0),
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 
