@@ -190,5 +190,5 @@ def test_the_state_of_a_model_is_all_that_it_learned(fitted):
     stream.seek(0)
     twin.load_state_dict(torch.load(stream, weights_only=True))
     expected = model.posterior(release.candidates).mean
-    for other in (twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301
+    for other in (twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert torch.allclose(other.eval().posterior(release.candidates).mean, expected, atol=1e-9)
