@@ -34,8 +34,8 @@ class Modeler:
     In a release of labels, rows of one label do not differ, and the best record is sought, not the best
     label: each label has the score ``mean + sqrt(beta) (shared + own)``. ``shared`` is the deviation of
     what its rows have in common, and ``own`` that of what they differ by, judged from the label's own
-    answers (see ``acquisition/best_of_labels.py``). A row of the label with the largest score is asked, at
-    random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``.
+    answers (see ``acquisition/best_of_labels.py``). A row of the label with the largest score is asked,
+    at random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``.
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
