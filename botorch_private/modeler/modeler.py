@@ -13,6 +13,7 @@ from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
+from botorch_private.modeler.acquisition.best_of_labels import EXPLORED, BestOfLabels
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
@@ -29,6 +30,12 @@ class Modeler:
 
     The first ``n_initial`` rows are chosen uniformly at random, the others by `DiscreteUCB` on a
     refitted `make_model`. A row is never asked twice, since a curator answers a repeat from memory.
+
+    In a release of labels, rows of one label do not differ, and the best record is sought, not the best
+    label: each label has the score ``mean + sqrt(beta) (shared + own)``. ``shared`` is the deviation of
+    what its rows have in common, and ``own`` that of what they differ by, judged from the label's own
+    answers (see ``acquisition/best_of_labels.py``). A row of the label with the largest score is asked,
+    at random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``.
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
@@ -301,13 +308,14 @@ class Modeler:
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
         posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acqf = DiscreteUCB(
+        of_labels = self.release.cells is not None
+        acqf = (BestOfLabels if of_labels else DiscreteUCB)(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
-            beta_scale=self.beta_scale,
+            beta_scale=self.beta_scale * (EXPLORED if of_labels else 1.0),
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 

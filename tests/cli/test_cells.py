@@ -77,6 +77,8 @@ def test_a_release_of_whole_records_is_made_and_says_so(place, capsys):
     release = Release.load(place / "clinic" / "release.safetensors")
     assert release.cells.shape == (3, 2)
     assert release.guarantee.whole_record <= 3.0
+    assert main(["curator", "status", "clinic"]) == 0
+    assert "Released rows: 120, one of 6 labels each" in capsys.readouterr().out
 
 
 def test_cells_of_a_history_are_learned_and_released(place, capsys):

@@ -9,6 +9,8 @@ import httpx2
 import torch
 
 from botorch_private import (
+    CellResponse,
+    Cells,
     Curator,
     Modeler,
     NoisyProjection,
@@ -112,14 +114,15 @@ class Server:
         return self.staff("GET", "")["queries"]
 
 
-def make_curator(*, known=True, noised=False, **options):
-    """A curator whose release is almost without noise."""
+def make_curator(*, known=True, noised=False, labels=False, **options):
+    """A curator whose release is almost without noise, or of labels that are mostly true."""
     if noised:
         options["outcome_mechanism"] = OutcomeMechanism(5.0, 0.0, (-2.0, 2.0))
+    cells = Cells([[0.0, 0.3, 0.6, 1.0]] * 2)
     return Curator(
         RECORDS,
-        PublicScaling([0.0, 0.0], [1.0, 1.0]),
-        NoisyProjection(100.0),
+        None if labels else PublicScaling([0.0, 0.0], [1.0, 1.0]),
+        CellResponse(5.0, cells) if labels else NoisyProjection(100.0),
         OUTCOMES if known else (lambda record: 0.0),
         **options,
     )

@@ -21,7 +21,9 @@ def _status(options: argparse.Namespace) -> int:
         states = [query.state for query in store.queries()]
         counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"
         print(facts.guarantee_words)
-        print(f"\nReleased rows: {facts.n}, {facts.projection_dim} numbers each")
+        cells = (facts.guarantee.get("law") or {}).get("cells")  # where rows are labels
+        held = f"{facts.projection_dim} numbers each" if cells is None else f"one of {cells} labels each"
+        print(f"\nReleased rows: {facts.n}, {held}")
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")

@@ -60,6 +60,11 @@ def search(
             verify=True if ca_file is None else ca_file,
             insecure=insecure,
         ) as curator:
+            if settled.denoise and curator.release.cells is not None:
+                raise ValueError(
+                    "denoise must be left out for a release of labels: the model takes lies into "
+                    "account by itself"
+                )
             if state is None:
                 state = RunState(curator.identity, settled)
                 print(f"{curator.guarantee}\n")

@@ -135,7 +135,7 @@ class LabelKernel(Kernel):
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
         """Covariance matrix, ``... x n x m``, or its diagonal; see `shared` for that of neighbours."""
-        one, other = x1[..., 0].long(), x2[..., 0].long()
+        one, other = (labels_of(x, self.space.count) for x in (x1, x2))
         if not diag:
             one, other = one.unsqueeze(-1), other.unsqueeze(-2)
             same = (x1.unsqueeze(-2) == x2.unsqueeze(-3)).all(dim=-1)
@@ -179,6 +179,23 @@ def circle_length(length: int) -> int:
     """Length of the circle in which a part of so many cells is convolved without meeting itself."""
     size: Any = next_fast_len(2 * length - 1, real=True)
     return int(size)
+
+
+def labels_of(rows: Tensor, count: int) -> Tensor:
+    """Labels of ``... x 2`` released rows, int64.
+
+    Raises:
+        ValueError: If they are no rows of labels: records, say, or points that an optimizer moved.
+    """
+    told = rows.detach()[..., 0]
+    labels = told.long()
+    known = (labels == told) & (labels >= 0) & (labels < count)
+    if rows.shape[-1] != 2 or not known.all():
+        raise ValueError(
+            f"X must hold rows of release.candidates, a label in 0..{count - 1} and the number of the "
+            f"row: there are no points between them"
+        )
+    return labels
 
 
 def _along(spread: Tensor, part: int, ordered: bool, lengthscale: Tensor) -> Tensor:

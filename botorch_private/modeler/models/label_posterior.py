@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from botorch.models.transforms.outcome import Standardize
@@ -25,6 +25,14 @@ from botorch_private.modeler.models.sweep import CandidateSweep
 
 _LEAST_SHARE = 1e-12  # of the largest variance, as in `ranking`
 _NO_ROW = -1.0  # number of a row that is not there: equal to no other
+
+
+class Answers(NamedTuple):
+    """Labels, targets and noise variances of ``t`` answered rows, in the model's units."""
+
+    labels: Tensor
+    targets: Tensor
+    noise: Tensor
 
 
 class LabelPosterior(DiscretePosterior):
@@ -67,6 +75,21 @@ class LabelPosterior(DiscretePosterior):
         """What rows that were not observed are compared by, one for each label."""
         self._update()
         return ranking(self.model, self._sweep, self._unseen)
+
+    def own_variance(self) -> Tensor:
+        """Variance of a row that no other row shares, of each label: ``K`` numbers, model's units."""
+        self._update()
+        *scaled, kernel = kernel_parts(self.model.covar_module)
+        labels = torch.arange(kernel.space.count, device=self.candidates.device)
+        with torch.no_grad():
+            own = (1 + kernel.scatter - kernel.shared(labels, labels)).double()
+            return own * (scaled[0].outputscale.double() if scaled else 1.0)
+
+    def answers(self) -> Answers:
+        """What was answered, rows that are only assumed to be left out."""
+        rows, real = self._observed.rows(), ~self._observed.assumed()
+        labels = rows.X[:, 0].round().long()
+        return Answers(labels[real], rows.targets[real].double(), rows.noise[real].double())
 
     def ranking(self) -> Ranking:
         """What rows are compared by; of those that were observed as well."""

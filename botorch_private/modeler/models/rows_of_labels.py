@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from botorch_private.modeler.models.label_kernel import labels_of
+
 
 @dataclass(frozen=True, eq=False)
 class RowsOfLabels:
@@ -26,7 +28,7 @@ class RowsOfLabels:
     @classmethod
     def of(cls, candidates: Tensor, count: int) -> RowsOfLabels:
         """Sort ``n x 2`` rows: the label, and the number of the row."""
-        labels = candidates[:, 0].long()
+        labels = labels_of(candidates, count)
         sizes = torch.bincount(labels, minlength=count)
         starts = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         return cls(labels, torch.argsort(labels, stable=True), starts)

@@ -1,6 +1,7 @@
 """LabelKernel and LabelPosterior against dense twins; a search over labels by Modeler and BoTorch."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -247,3 +248,25 @@ def test_a_release_of_coordinates_is_refused_with_what_is_wanted():
     release = Curator(torch.rand(9, 1).double(), scaling, NoisyProjection(3.0), torch.rand(9)).release
     with pytest.raises(ValueError, match="CellResponse"):
         LabelKernel.of(release)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda rows: rows[:3] + 0.25,
+        lambda rows: rows[:3] - 10.0,
+        lambda rows: rows[:3] * torch.tensor([9.0, 1.0]) + 1,
+        lambda rows: torch.rand(60, 2, dtype=torch.float64),
+        lambda rows: rows[:3] * math.nan,
+    ],
+    ids=["between", "below", "above", "records", "nan"],
+)
+def test_points_that_are_no_rows_of_labels_are_refused(wrong):
+    """They would be taken for the label that they are rounded to."""
+    release, _ = label_release()
+    model, _ = modelled(release)
+    rows = wrong(release.candidates)
+    with pytest.raises(ValueError, match=r"release.candidates, a label in 0\.\.5"):
+        _ = model.posterior(rows).mean
+    with pytest.raises(ValueError, match="candidates"):
+        DiscreteUCB(model, rows, t=1).select()

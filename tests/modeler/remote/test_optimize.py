@@ -74,11 +74,11 @@ def undisturbed(server, rounds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pending", [1, 3])
+@pytest.mark.parametrize(("pending", "labels"), [(1, False), (3, False), (1, True), (3, True)])
 def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
-    serve, optimizer, arguments, tmp_path, pending
+    serve, optimizer, arguments, tmp_path, pending, labels
 ):
-    server = serve()
+    server = serve(labels=labels)
     here = undisturbed(server, 10) if pending == 1 else None
     if here is None:  # with several open questions, the other run is one over HTTP that nobody kills
         optimizer.start(*arguments(server, "--rounds", 10, "--pending", 3, "--seed", 5))
@@ -125,10 +125,11 @@ def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("labels", [False, True])
 def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped(
-    serve, optimizer, arguments, tmp_path
+    serve, optimizer, arguments, tmp_path, labels
 ):
-    server = serve(known=False)
+    server = serve(known=False, labels=labels)
     more = ("--rounds", 3, "--pending", 2, "--seed", 5)
     optimizer.start(*arguments(server, *more))
     wait_until(lambda: len(server.questions()) == 2)
@@ -163,11 +164,22 @@ def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped
 
 
 @pytest.mark.slow
-def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimizer, arguments):
-    server = serve(noised=True)
+@pytest.mark.parametrize("labels", [False, True])
+def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimizer, arguments, labels):
+    server = serve(noised=True, labels=labels)
     optimizer.start(*arguments(server, "--rounds", 4))
     assert optimizer.wait() == 0
     assert "by the posterior mean, the row to act on is" in optimizer.output.read_text()
+
+
+def test_labels_are_not_denoised_and_nothing_is_asked(serve, arguments, tmp_path, capsys):
+    server = serve(labels=True)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["optimize", *arguments(server, "--rounds", "3", "--denoise")])
+    assert stopped.value.code == 1
+    assert "--denoise must be left out for a release of labels" in capsys.readouterr().err
+    assert not (tmp_path / "run.json").exists()
+    assert not server.questions()
 
 
 @pytest.mark.slow
