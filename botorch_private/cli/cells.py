@@ -89,11 +89,13 @@ def _suggest(options: argparse.Namespace) -> int:
         if options.ranges is None:
             return 0
         encoding = suggest_cells(options.epsilon, load_encoding(options.ranges))
+    from botorch_private.curator.features.template import key
+
     print("Add these lines to your file of ranges; round the numbers as you like:\n")
     for feature in encoding.features:
         if edges := getattr(feature, "edges", ()):
             numbers = ", ".join(f"{edge:.6g}" for edge in edges)
-            print(f"[features.{_key(feature.name)}]\nedges = [{numbers}]\n")
+            print(f"[features.{key(feature.name)}]\nedges = [{numbers}]\n")
     return 0
 
 
@@ -152,10 +154,3 @@ def _check(options: argparse.Namespace) -> int:
         )
     return 0
 
-
-def _key(name: str) -> str:
-    """A name as a key of TOML."""
-    import json
-
-    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -16,6 +16,7 @@ from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Number
 from botorch_private.curator.features.scaling import PublicScaling, checked_records
 from botorch_private.exchange.cell_space import CellSpace
+from botorch_private.privacy.history_promise import HistoryPromise
 
 _CHUNK_ROWS = 2**18
 _Assign = Callable[[np.ndarray], np.ndarray]
@@ -240,6 +241,13 @@ class Cells:
         self.space = CellSpace(
             tuple(part.length for part in parts), tuple(part.ordered for part in parts), called
         )
+
+    @property
+    def promise(self) -> HistoryPromise | None:
+        """To people of a history, from whose records the score or the features come; None: nobody."""
+        if self.score is not None:
+            return self.score.promise
+        return None if self.ranges is None else self.ranges.history
 
     @property
     def count(self) -> int:

@@ -1,0 +1,84 @@
+"""HistoryPromise: what is promised to people of a history, none of whom is in the released table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+# What was learned of a history -> how a sentence begins, and what a person of it may change.
+LEARNED = {
+    "cells": ("cells were made from", "the cells"),
+    "features": ("features were chosen from", "the choice"),
+}
+
+
+@dataclass(frozen=True)
+class HistoryPromise:
+    """What is promised to the people of a history.
+
+    Args:
+        people: How many there were; public.
+        epsilon: For any change of one whole person; infinite where the history is public.
+        delta: In [0, 1).
+        seeded: Whether the noise came from a generator.
+        learned: What was learned: ``"cells"`` or ``"features"``.
+    """
+
+    people: int
+    epsilon: float
+    delta: float
+    seeded: bool = False
+    learned: str = "cells"
+
+    def __post_init__(self) -> None:
+        if self.learned not in LEARNED:
+            raise ValueError(f"learned must be one of {', '.join(LEARNED)}")
+
+    @property
+    def public(self) -> bool:
+        """Whether the history was used as it is."""
+        return math.isinf(self.epsilon)
+
+    @property
+    def sentence(self) -> str:
+        """For a guarantee of the pool: to whom another promise holds, and which."""
+        made, changed = LEARNED[self.learned]
+        who = (
+            f"{made} records of {self.people} people of a history, none of whom is in "
+            f"this table"
+        )
+        if self.public:
+            return f"{who}; the history was used as it is, because the curator says that it is public"
+        seeded = ", but with noise from a seed, so that it does not hold" if self.seeded else ""
+        return (
+            f"{who}; to each of these another promise holds: any change of their whole record, outcome "
+            f"included, changes {changed} by at most epsilon {self.epsilon:g} and delta "
+            f"{self.delta:g}{seeded}"
+        )
+
+    def to_table(self) -> dict[str, int | float | bool]:
+        """Entries of a table in a TOML file, for `from_table`."""
+        told = {"people": self.people, "public": self.public, "seeded": self.seeded}
+        return told if self.public else {**told, "epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def from_table(cls, entries: object, learned: str) -> HistoryPromise:
+        """Restore what `to_table` said; anything else is a ValueError without words of its own."""
+        if not isinstance(entries, dict):
+            raise ValueError
+        public, seeded, people = entries.get("public"), entries.get("seeded"), entries.get("people")
+        wanted = {"people", "public", "seeded"} | (set() if public else {"epsilon", "delta"})
+        epsilon, delta = entries.get("epsilon", math.inf), entries.get("delta", 0.0)
+        sound = (
+            set(entries) == wanted
+            and isinstance(public, bool)
+            and isinstance(seeded, bool)
+            and type(people) is int
+            and people > 0
+            and all(type(each) in (int, float) for each in (epsilon, delta))
+            and (public or 0 < epsilon < math.inf)
+            and 0 <= delta < 1
+        )
+        if not sound:
+            raise ValueError
+        return cls(people, float(epsilon), float(delta), seeded, learned)
