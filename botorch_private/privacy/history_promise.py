@@ -43,10 +43,7 @@ class HistoryPromise:
     def sentence(self) -> str:
         """For a guarantee of the pool: to whom another promise holds, and which."""
         made, changed = LEARNED[self.learned]
-        who = (
-            f"{made} records of {self.people} people of a history, none of whom is in "
-            f"this table"
-        )
+        who = f"{made} records of {self.people} people of a history, none of whom is in this table"
         if self.public:
             return f"{who}; the history was used as it is, because the curator says that it is public"
         seeded = ", but with noise from a seed, so that it does not hold" if self.seeded else ""
@@ -55,6 +52,11 @@ class HistoryPromise:
             f"included, changes {changed} by at most epsilon {self.epsilon:g} and delta "
             f"{self.delta:g}{seeded}"
         )
+
+    @property
+    def said(self) -> str:
+        """The same by itself."""
+        return f"{self.sentence[0].upper()}{self.sentence[1:]}."
 
     def to_table(self) -> dict[str, int | float | bool]:
         """Entries of a table in a TOML file, for `from_table`."""
@@ -66,19 +68,15 @@ class HistoryPromise:
         """Restore what `to_table` said; anything else is a ValueError without words of its own."""
         if not isinstance(entries, dict):
             raise ValueError
-        public, seeded, people = entries.get("public"), entries.get("seeded"), entries.get("people")
-        wanted = {"people", "public", "seeded"} | (set() if public else {"epsilon", "delta"})
+        people, public, seeded = (entries.get(name) for name in ("people", "public", "seeded"))
         epsilon, delta = entries.get("epsilon", math.inf), entries.get("delta", 0.0)
-        sound = (
-            set(entries) == wanted
-            and isinstance(public, bool)
-            and isinstance(seeded, bool)
-            and type(people) is int
-            and people > 0
-            and all(type(each) in (int, float) for each in (epsilon, delta))
-            and (public or 0 < epsilon < math.inf)
-            and 0 <= delta < 1
-        )
-        if not sound:
+        wanted = {"people", "public", "seeded"} | (set() if public else {"epsilon", "delta"})
+        if set(entries) != wanted or not isinstance(public, bool) or not isinstance(seeded, bool):
+            raise ValueError
+        if type(people) is not int or people < 1:
+            raise ValueError
+        if not all(type(each) in (int, float) for each in (epsilon, delta)):
+            raise ValueError
+        if not 0 <= delta < 1 or not epsilon > 0 or (math.isinf(epsilon) and not public):
             raise ValueError
         return cls(people, float(epsilon), float(delta), seeded, learned)

@@ -77,7 +77,7 @@ def cells_text(score: HistoryScore) -> str:
     promise = score.promise
     lines = [
         "# Cells by a score that was learned from a history of other people.",
-        f"# {promise.sentence}.",
+        f"# {promise.said}",
         "",
         *history_lines(promise),
     ]

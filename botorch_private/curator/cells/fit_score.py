@@ -65,7 +65,11 @@ def fit_score(
 
 def _score(moments: Moments) -> tuple[np.ndarray, float, float]:
     """Weights, and the mean and deviation of scores on the history; all from the moments."""
-    weights, inner, n = ridge(moments.sums, moments.penalty), moments.sums[:-1, :-1], moments.promise.people
+    weights, inner, n = (
+        ridge(moments.sums, moments.penalty),
+        moments.sums[:-1, :-1],
+        moments.promise.people,
+    )
     mean = float(weights @ inner[:, -1]) / n
     variance = float(weights @ inner @ weights) / n - mean**2
     floor = (_TINY * (abs(mean) + 1)) ** 2

@@ -20,7 +20,7 @@ def ranges_text(encoding: Encoding) -> str:
     promise = encoding.scaling.history
     parts = [_HEAD]
     if promise is not None:
-        parts.append(f"# {_begun(promise.sentence)}.\n")
+        parts.append(f"# {promise.said}\n")
     parts.append(f"radius = {encoding.scaling.radius!r}\n")
     if promise is not None:
         parts.append("\n".join(history_lines(promise)) + "\n")
@@ -53,7 +53,3 @@ def _value(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value)
-
-
-def _begun(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]

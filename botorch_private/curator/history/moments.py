@@ -90,11 +90,13 @@ def release_moments(
     """
     if scaling.history is not None:
         raise ValueError(
-            "scaling must be of declared features, not of chosen ones: what is learned twice from people "
-            "of a history adds up, and no guarantee would say so"
+            "scaling must be of declared features, not of chosen ones: what is learned twice from "
+            "people of a history adds up, and no guarantee would say so"
         )
     if not scaling.public:
-        raise ValueError("scaling must be declared, PublicScaling(lower, upper), not learned from records")
+        raise ValueError(
+            "scaling must be declared, PublicScaling(lower, upper), not learned from records"
+        )
     table = scaling.check(records, minimum_rows=LEAST_PEOPLE)
     require_labels("outcomes", outcomes, records, "records")
     y = validate.vector(outcomes=outcomes, length=len(table))
