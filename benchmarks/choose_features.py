@@ -3,7 +3,7 @@
 Each run draws 3,000 of the hospital's stays as a history, chooses 4 of 22 features from it at a
 whole-person epsilon of 1, releases the other stays with seeded noise (which voids the guarantee: a
 benchmark), and searches for 50 rounds after 5 random rows. All arms of a seed share pool and history.
-What is done already is kept in ``choose_features.jsonl`` beside the results.
+What is done already is kept in ``choose_features/runs.jsonl`` beside the results.
 
     python benchmarks/choose_features.py [--runs 48] [--epsilons 3,1] [--arms all,chosen]
 """
@@ -38,8 +38,9 @@ from botorch_private import (  # noqa: E402
 )
 
 RESULTS = HERE / "results"
-KEPT = RESULTS / "choose_features.jsonl"
+KEPT = RESULTS / "choose_features" / "runs.jsonl"
 FIRST_SEED, ROUNDS, INITIAL = 2_000, 50, 5
+TABLE = "hospital, long stays"  # days of stay up to 100: the costliest are beyond 30
 PEOPLE, COUNT = 3_000, 4
 HISTORY_EPSILON, DELTA = 1.0, 1e-5
 DOLLARS = (math.log(1e3), math.log(1e6))  # declared ends of a stay's cost
@@ -57,7 +58,7 @@ ARMS: dict[str, dict[str, Any]] = {
 
 def pool_of(seed: int) -> tuple[Tensor, Tensor, FeatureChoice]:
     """Records and outcomes of the pool, in sigma, and what the history chose."""
-    table = table_named("hospital")
+    table = table_named(TABLE)
     outcomes = table.draw_outcomes(seed)
     order = torch.randperm(len(outcomes), generator=_generator(seed, 1))
     old, new = order[:PEOPLE], order[PEOPLE:]
@@ -79,7 +80,7 @@ def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
     records, outcomes, choice = pool_of(seed)
     columns, scaling = list(choice.columns), choice.scaling
     if arm == "all":
-        scaling = table_named("hospital").scaling
+        scaling = table_named(TABLE).scaling
         columns = list(range(records.shape[1]))
     if arm == "random":
         columns = torch.randperm(records.shape[1], generator=_generator(seed, 5))[:COUNT].tolist()
@@ -103,7 +104,7 @@ def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
 def _same_unit(columns: list[int]) -> Any:
     from botorch_private import PublicScaling
 
-    whole = table_named("hospital").scaling
+    whole = table_named(TABLE).scaling
     lower, upper = whole.lower[columns], whole.upper[columns]
     radius = whole.radius * math.sqrt(len(columns) / whole.features)
     return PublicScaling(lower, upper, radius=radius)
@@ -137,6 +138,7 @@ def main() -> None:
         for seed in range(FIRST_SEED, FIRST_SEED + options.runs)
         for arm in options.arms.split(";")
     ]
+    KEPT.parent.mkdir(exist_ok=True)
     with KEPT.open("a", encoding="utf-8") as file:
         for job in tqdm([job for job in jobs if job not in done], unit="run"):
             file.write(json.dumps({"key": job, **run(*job)}) + "\n")
@@ -157,7 +159,8 @@ def write() -> None:
     lines = [
         "# Regret with features that a history chose",
         "",
-        "`python benchmarks/choose_features.py`. Hospital: the history is 3,000 stays, whole-person",
+        "`python benchmarks/choose_features.py`. Hospital, with days of stay declared up to 100. The history",
+        "is 3,000 stays, whole-person"
         f"epsilon {HISTORY_EPSILON:g}, delta {DELTA:g}, and chooses {COUNT} of 22 features; the other",
         "5,126 stays are released at the stated epsilon for one unit, which is the same for all arms.",
         "Simple regret in sigma of the outcome after 5 random and 50 chosen rows, mean +- standard",

@@ -106,6 +106,7 @@ class Modeler:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+        validate.flag(ard=ard)
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
         self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))

@@ -104,8 +104,7 @@ def release_moments(
     validate.finite(outcome_range_low=low, outcome_range_high=high)
     if not low < high:
         raise ValueError(f"outcome_range must be two rising numbers, got {low:g} and {high:g}")
-    if not isinstance(public, bool):
-        raise ValueError("public must be True or False")
+    validate.flag(public=public)
     n, d = min(len(table), MOST_PEOPLE), scaling.features
     law = None
     if not public:
