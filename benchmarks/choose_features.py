@@ -16,6 +16,7 @@ import math
 import sys
 import warnings
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +26,25 @@ from torch import Tensor
 from tqdm import tqdm
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "paper"))
+sys.path[:0] = [str(HERE), str(HERE / "paper")]
 
-from frontier_tables import SCATTER, table_named  # noqa: E402 (benchmarks/paper is a folder of modules)
+from frontier_tables import SCATTER  # noqa: E402 (benchmarks/paper is a folder of modules)
+from whole_record import TABLES, Table, pool_of  # noqa: E402
 
 from botorch_private import (  # noqa: E402
     Curator,
     FeatureChoice,
     Modeler,
     NoisyProjection,
+    PublicScaling,
     choose_features,
 )
 
 RESULTS = HERE / "results"
 KEPT = RESULTS / "choose_features" / "runs.jsonl"
 FIRST_SEED, ROUNDS, INITIAL = 2_000, 50, 5
-TABLE = "hospital, long stays"  # days of stay up to 100: the costliest are beyond 30
-PEOPLE, COUNT = 3_000, 4
+COUNT = 4
 HISTORY_EPSILON, DELTA = 1.0, 1e-5
-DOLLARS = (math.log(1e3), math.log(1e6))  # declared ends of a stay's cost
 BEST = {"avtisst", "hday"}  # most correlated in all 8,126 stays
 # What the modeler does with the release, beside what it expects of outcomes of people.
 ARMS: dict[str, dict[str, Any]] = {
@@ -56,31 +57,36 @@ ARMS: dict[str, dict[str, Any]] = {
 }
 
 
-def pool_of(seed: int) -> tuple[Tensor, Tensor, FeatureChoice]:
-    """Records and outcomes of the pool, in sigma, and what the history chose."""
-    table = table_named(TABLE)
-    outcomes = table.draw_outcomes(seed)
-    order = torch.randperm(len(outcomes), generator=_generator(seed, 1))
-    old, new = order[:PEOPLE], order[PEOPLE:]
+@cache
+def table() -> Table:
+    """The hospital's, with the day of stay on a log scale from 1 to 100, and its history of 3,000."""
+    return TABLES["hospital"]()
+
+
+def choice_of(seed: int) -> tuple[Tensor, Tensor, FeatureChoice]:
+    """Records and outcomes of the pool, and what the history chose."""
+    records, outcomes, old, old_outcomes = pool_of(table(), seed)
+    outcome_range = table().outcome_range
+    assert outcome_range is not None
     choice = choose_features(
-        table.raw[old],
-        outcomes[old],
-        table.scaling,
+        old,
+        old_outcomes,
+        table().scaling,
         COUNT,
-        outcome_range=_standard(DOLLARS),
+        outcome_range=outcome_range,
         epsilon=HISTORY_EPSILON,
         delta=DELTA,
         generator=_generator(seed, 2),
     )
-    return table.raw[new], outcomes[new], choice
+    return records, outcomes, choice
 
 
 def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
     """Search once: simple regret, and the gap of the mean answer, in sigma."""
-    records, outcomes, choice = pool_of(seed)
+    records, outcomes, choice = choice_of(seed)
     columns, scaling = list(choice.columns), choice.scaling
     if arm == "all":
-        scaling = table_named(TABLE).scaling
+        scaling = table().scaling
         columns = list(range(records.shape[1]))
     if arm == "random":
         columns = torch.randperm(records.shape[1], generator=_generator(seed, 5))[:COUNT].tolist()
@@ -95,27 +101,16 @@ def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
     values = np.array([value for _, value in modeler.history])
     best = float(outcomes.max())
     return {
-        "regret": best - values.max(),
-        "gap": best - values[INITIAL:].mean(),
+        "regret": (best - values.max()) / table().sigma,
+        "gap": (best - values[INITIAL:].mean()) / table().sigma,
         "both": set(choice.features) >= BEST,
     }
 
 
-def _same_unit(columns: list[int]) -> Any:
-    from botorch_private import PublicScaling
-
-    whole = table_named(TABLE).scaling
+def _same_unit(columns: list[int]) -> PublicScaling:
+    whole = table().scaling
     lower, upper = whole.lower[columns], whole.upper[columns]
-    radius = whole.radius * math.sqrt(len(columns) / whole.features)
-    return PublicScaling(lower, upper, radius=radius)
-
-
-def _standard(ends: tuple[float, float]) -> tuple[float, float]:
-    from botorch_private.datasets import hospital
-
-    raw = hospital().outcomes
-    mean, sigma = float(raw.mean()), float(raw.std(correction=0))
-    return (ends[0] - mean) / sigma, (ends[1] - mean) / sigma
+    return PublicScaling(lower, upper, radius=whole.radius * math.sqrt(len(columns) / whole.features))
 
 
 def _generator(seed: int, what: int) -> torch.Generator:
@@ -159,9 +154,9 @@ def write() -> None:
     lines = [
         "# Regret with features that a history chose",
         "",
-        "`python benchmarks/choose_features.py`. Hospital, with days of stay declared up to 100. The history",
-        "is 3,000 stays, whole-person"
-        f"epsilon {HISTORY_EPSILON:g}, delta {DELTA:g}, and chooses {COUNT} of 22 features; the other",
+        "`python benchmarks/choose_features.py`. Hospital, with the day of stay on a log scale, as in",
+        "`whole_record.md`. The history is 3,000 stays; it chooses, at a whole-person",
+        f"epsilon {HISTORY_EPSILON:g}, delta {DELTA:g}, {COUNT} of 22 features. The other",
         "5,126 stays are released at the stated epsilon for one unit, which is the same for all arms.",
         "Simple regret in sigma of the outcome after 5 random and 50 chosen rows, mean +- standard",
         "error; seeds that no rule was chosen on. Difference: to all 22 features, paired by seed.",
