@@ -51,6 +51,7 @@ ARMS: dict[str, dict[str, Any]] = {
     "all": {},
     "random": {},
     "chosen": {},
+    "chosen, beta 0.2": {"beta_scale": 0.2},
     "chosen, prior": {},
     "chosen, ard": {"ard": True},
     "chosen, ard, prior": {"ard": True},
