@@ -16,9 +16,9 @@ from botorch_private import (
     PublicScaling,
 )
 from botorch_private.audit import latent_class_attack
-from botorch_private.audit.latent_classes import _found, _Kinds, _log_odds, _weights
 from botorch_private.curator.publish import publish
 from botorch_private.datasets import hospital
+from botorch_private.modeler.record_kinds import _found, _Kinds, _log_odds, _weights
 from botorch_private.report.attacker import attacker
 
 NORMAL = PublicScaling([-7.0] * 4, [7.0] * 4)
@@ -111,7 +111,7 @@ def test_each_step_raises_the_likelihood(monkeypatch):
     rows = clusters(400).numpy()[:, :2] + np.random.default_rng(0).normal(size=(400, 2))
 
     def likelihood(steps):
-        monkeypatch.setattr("botorch_private.audit.latent_classes._ITERATIONS", steps)
+        monkeypatch.setattr("botorch_private.modeler.record_kinds._ITERATIONS", steps)
         kinds = _found(rows, np.empty((400, 0)), 1.0, 3, np.random.default_rng(1))
         total = kinds.variance + 1.0
         parts = [
