@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.kinds import Category, Number, YesNo
     from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
+    from botorch_private.curator.history.choose_features import FeatureChoice, choose_features
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
         Drawn,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from botorch_private.curator.transform import PrivateProjectionTransform
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
+    from botorch_private.exchange.search_prior import SearchPrior
     from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.modeler.denoised_release import DenoisedRelease
     from botorch_private.modeler.history import History
@@ -67,6 +69,7 @@ __all__ = [
     "DiscreteUCB",
     "Drawn",
     "Encoding",
+    "FeatureChoice",
     "History",
     "LabelKernel",
     "Ledger",
@@ -90,11 +93,13 @@ __all__ = [
     "ReleasedInputKernel",
     "RemoteCurator",
     "RemoteError",
+    "SearchPrior",
     "SpectralProjection",
     "TiedScoresWarning",
     "WithdrawnError",
     "YesNo",
     "add_noise",
+    "choose_features",
     "compose",
     "fit_model",
     "load_cells",
@@ -122,6 +127,7 @@ _HOMES = {
     "DiscreteUCB": "modeler.acquisition",
     "Drawn": "curator.mechanisms",
     "Encoding": "curator.features.encoding",
+    "FeatureChoice": "curator.history.choose_features",
     "History": "modeler.history",
     "LabelKernel": "modeler.models.label_kernel",
     "Ledger": "curator.ledger",
@@ -145,11 +151,13 @@ _HOMES = {
     "ReleasedInputKernel": "modeler.models",
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
+    "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "TiedScoresWarning": "modeler.acquisition",
     "WithdrawnError": "exchange.observation",
     "YesNo": "curator.features.kinds",
     "add_noise": "curator.mechanisms",
+    "choose_features": "curator.history.choose_features",
     "compose": "privacy.spending",
     "fit_model": "modeler.models",
     "load_cells": "curator.cells.cells_file",

@@ -6,6 +6,7 @@ from botorch_private.audit.clipping import clipping_audit
 from botorch_private.audit.empirical import empirical_epsilon
 from botorch_private.audit.findings import Check, Findings
 from botorch_private.audit.known_sample import known_sample_attack
+from botorch_private.audit.latent_classes import latent_class_attack
 from botorch_private.audit.noise import noise_audit
 from botorch_private.audit.one_run import one_run_audit
 from botorch_private.audit.order import OrderResult, order_audit
@@ -32,6 +33,7 @@ __all__ = [
     "guarantee_audit",
     "guess",
     "known_sample_attack",
+    "latent_class_attack",
     "noise_audit",
     "one_run_audit",
     "order_audit",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, refusals
+from botorch_private.cli.history import add_history, history_settings, read_history
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import tell
 
@@ -46,30 +47,13 @@ def add_cells(commands: Any) -> None:
         "and delta are for any change of a whole person, outcome included.",
     )
     option = learn.add_argument
-    option("history", type=Path, help="the history, .csv or .parquet")
-    option("--ranges", type=Path, required=True, metavar="TOML", help="declared ranges of the features")
-    option("--outcome", required=True, metavar="COLUMN", help="column with the known outcomes")
-    option(
-        "--outcome-range",
-        type=float,
-        nargs=2,
-        required=True,
-        metavar=("LOW", "HIGH"),
-        help="declared smallest and largest outcome; others count as these",
-    )
+    add_history(learn)
     option(
         "--cuts",
         type=float,
         nargs="+",
         metavar="SHARE",
         help="shares of the history below each cut, rising (default: 0.97, which makes two cells)",
-    )
-    option("--epsilon", type=float, default=1.0, help="for a person of the history (default: 1)")
-    option("--delta", type=float, default=1e-5, help="for a person of the history (default: 1e-05)")
-    option(
-        "--public",
-        action="store_true",
-        help="the history is public, or its people agree: no noise, and the guarantee says so",
     )
     add_output(learn, "file to write (default: cells.toml)", metavar="TOML", default=Path("cells.toml"))
     check = add_command(verbs, "check", _check, "what declared cells amount to; no table is needed")
@@ -82,6 +66,7 @@ def add_cells(commands: Any) -> None:
 def _suggest(options: argparse.Namespace) -> int:
     from botorch_private.curator.cells.suggest_cells import suggest_cells, suggested_count
     from botorch_private.curator.features.ranges import load_encoding
+    from botorch_private.curator.features.template import key
 
     with refusals(options):
         count = suggested_count(options.epsilon)
@@ -96,7 +81,7 @@ def _suggest(options: argparse.Namespace) -> int:
     for feature in encoding.features:
         if edges := getattr(feature, "edges", ()):
             numbers = ", ".join(f"{edge:.6g}" for edge in edges)
-            print(f"# to [features.{_key(feature.name)}]:\nedges = [{numbers}]\n")
+            print(f"# to [features.{key(feature.name)}]:\nedges = [{numbers}]\n")
     print("Round the numbers as you like, by what the features mean. Never look them up in the table.")
     return 0
 
@@ -104,30 +89,21 @@ def _suggest(options: argparse.Namespace) -> int:
 def _learn(options: argparse.Namespace) -> int:
     from botorch_private.curator.cells.cells import Cells
     from botorch_private.curator.cells.cells_file import cells_text
-    from botorch_private.curator.features.ranges import load_encoding
-    from botorch_private.curator.features.tables import read_encoded, read_table
 
     check_output(options, options.output)
     with refusals(options):
-        encoding = load_encoding(options.ranges)
-        if any(feature.name == options.outcome for feature in encoding.features):
-            raise ValueError(
-                f"--outcome must not be a feature, but {options.ranges} declares {options.outcome!r}"
-            )
+        encoding, records, outcomes = read_history(options)
         cells = Cells.from_history(
-            read_encoded(options.history, encoding),
-            read_table(options.history, [options.outcome])[:, 0],
+            records,
+            outcomes,
             encoding.scaling,
-            outcome_range=tuple(options.outcome_range),
             cuts=options.cuts or [0.97],
-            epsilon=options.epsilon,
-            delta=options.delta,
-            public=options.public,
+            **history_settings(options),
         )
     assert cells.score is not None
     write_output(options, options.output, cells_text(cells.score).encode("utf-8"))
     tell(f"Wrote {options.output}: {cells.count} cells.")
-    tell(f"{cells.score.promise.sentence.capitalize()}.")
+    tell(cells.score.promise.said)
     tell(
         f"Next:\n  botorch-private curator init TABLE DIR --ranges {options.ranges} --whole-record "
         f"--cells {options.output} --epsilon 3"
@@ -149,17 +125,9 @@ def _check(options: argparse.Namespace) -> int:
     ):
         print(f"  {name}: {length}, {'in order' if ordered else 'without order'}")
     if cells.score is not None:
-        print(f"{cells.score.promise.sentence.capitalize()}.")
+        print(cells.score.promise.said)
     if law is not None:
         print(
             f"At epsilon {options.epsilon:g} for a whole record, {100 * law.p:.1f} % of labels are true."
         )
     return 0
-
-
-def _key(name: str) -> str:
-    """A name as a key of TOML."""
-    import json
-
-    plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -23,30 +23,37 @@ def add_output(
     parser.add_argument("--force", action="store_true", help="replace the file, if there is one already")
 
 
-def check_output(options: argparse.Namespace, path: Path, endings: Sequence[str] = ()) -> None:
+def check_output(
+    options: argparse.Namespace,
+    path: Path,
+    endings: Sequence[str] = (),
+    *,
+    option: str = "--output",
+) -> None:
     """Refuse a file that cannot be written, or must not be, before any work.
 
     Args:
         options: Of the command.
         path: The file.
         endings: Of its name, such as ``.html``, in lower case; empty: any.
+        option: That names it.
     """
     shown = shown_path(path)
     if endings and path.suffix.lower() not in endings:
         wanted = ", ".join(endings[:-1]) + " or " + endings[-1] if len(endings) > 1 else endings[0]
-        refuse_option(options, "--output", f"the name must end in {wanted}, got {shown}")
+        refuse_option(options, option, f"the name must end in {wanted}, got {shown}")
     if path.is_dir():
-        refuse_option(options, "--output", f"{shown} is a folder: name a file in it")
+        refuse_option(options, option, f"{shown} is a folder: name a file in it")
     if not path.parent.is_dir():
-        refuse_option(options, "--output", f"there is no folder {shown_path(path.parent)}")
+        refuse_option(options, option, f"there is no folder {shown_path(path.parent)}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
-        refuse_option(options, "--output", f"the folder {shown_path(path.parent)} cannot be written")
+        refuse_option(options, option, f"the folder {shown_path(path.parent)} cannot be written")
     if path.exists() and not path.is_file():  # a device or a pipe: it is not to become a file
-        refuse_option(options, "--output", f"{shown} is not a file: leave --output out to print")
+        refuse_option(options, option, f"{shown} is not a file: leave {option} out")
     if path.exists() and not options.force:
         refuse_option(
             options,
-            "--output",
+            option,
             f"there is something at {shown} already: name a new file, or say --force to replace it",
         )
 

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from botorch_private.cli.common import add_command, add_group, refusals
+from botorch_private.cli.common import add_command, add_group, count, refusals, refuse_option
+from botorch_private.cli.history import add_history, history_settings, read_history
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell
 
@@ -19,7 +20,8 @@ def add_ranges(commands: Any) -> None:
         "ranges",
         "declare the features of a table, without looking at its values",
         "'template' starts a file of declared ranges from the names of a table's columns; 'check' says "
-        "what a file amounts to. Neither takes a value of the table.",
+        "what a file amounts to; 'choose' leaves features that matter, by records of other people. "
+        "None takes a value of the table that is released.",
     )
     template = add_command(
         verbs,
@@ -43,6 +45,30 @@ def add_ranges(commands: Any) -> None:
         epilog="  botorch-private ranges check ranges.toml",
     )
     check.add_argument("ranges", type=Path, metavar="TOML", help="the file of declared ranges")
+    choose = add_command(
+        verbs,
+        "choose",
+        _choose,
+        "leave the features that go with the outcome, from records of other people",
+        "Choose some of the declared features from a history, such as last year's records, whose "
+        "outcomes are known, and write a file of ranges with these alone. None of these people may be "
+        "in the table that is released later. The choice is private for each of them: epsilon and delta "
+        "are for any change of a whole person, outcome included. One unit of distance stays what it is.",
+        epilog="  botorch-private ranges choose last.csv --ranges ranges.toml --outcome cost \\\n"
+        "    --outcome-range 0 50000 --count 4 --epsilon 1 --output chosen.toml",
+    )
+    option = choose.add_argument
+    add_history(choose)
+    option("--count", type=count, required=True, metavar="N", help="how many features to leave")
+    option(
+        "--prior",
+        type=Path,
+        metavar="JSON",
+        help="also write here what the history tells a modeler: length-scales and scatter to start from",
+    )
+    add_output(
+        choose, "file to write (default: chosen.toml)", metavar="TOML", default=Path("chosen.toml")
+    )
 
 
 def _template(options: argparse.Namespace) -> int:
@@ -80,10 +106,38 @@ def _asked(columns: list[str]) -> dict[str, Any]:
         raise ValueError("stopped; nothing was written") from None
 
 
+def _choose(options: argparse.Namespace) -> int:
+    from botorch_private.curator.features.written import ranges_text
+    from botorch_private.curator.history.choose_features import choose_features
+
+    output, prior = options.output, options.prior
+    check_output(options, output)
+    if prior is not None:
+        if prior.resolve() == output.resolve():
+            refuse_option(options, "--prior", "it must be another file than that of --output")
+        check_output(options, prior, option="--prior")
+    with refusals(options):
+        encoding, records, outcomes = read_history(options)
+        choice = choose_features(
+            records, outcomes, encoding.scaling, options.count, **history_settings(options)
+        )
+        text = ranges_text(choice.encoding(encoding))
+    if prior is not None:
+        write_output(options, prior, choice.prior.to_bytes())
+    write_output(options, output, text.encode("utf-8"))
+    tell(f"Wrote {output}, with {', '.join(choice.features)}: the most correlated first.")
+    tell(choice.promise.said)
+    tell(f"Next:\n  botorch-private curator init TABLE DIR --ranges {output} --epsilon 3")
+    return 0
+
+
 def _check(options: argparse.Namespace) -> int:
     from botorch_private.curator.features.described import describe
     from botorch_private.curator.features.ranges import load_encoding
 
     with refusals(options):
-        print(describe(load_encoding(options.ranges)))
+        encoding = load_encoding(options.ranges)
+        print(describe(encoding))
+    if encoding.scaling.history is not None:
+        print(f"\n{encoding.scaling.history.said}")
     return 0

@@ -108,12 +108,14 @@ def _in_raw_units(
     guarantee: PrivacyGuarantee, scaling: PublicScaling, *, seeded: bool
 ) -> PrivacyGuarantee:
     """A guarantee of a mechanism, and each of its parts, with what the scaling and the seed bear on."""
+    of_history = () if scaling.history is None else (scaling.history.sentence,)
     guarantee = replace(
         guarantee,
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
         steps=scaling.steps,
         radius=scaling.radius,
+        assumptions=(*guarantee.assumptions, *of_history),
         seeded=seeded,
         parts=tuple(_in_raw_units(part, scaling, seeded=seeded) for part in guarantee.parts),
     )

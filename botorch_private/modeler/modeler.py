@@ -13,12 +13,14 @@ from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.acquisition.best_of_labels import EXPLORED, BestOfLabels
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import check_label_options, make_model
+from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
@@ -55,6 +57,10 @@ class Modeler:
             theory asks for.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
+        ard: Whether each feature has a length-scale of its own: only for a release without rotation or
+            projection, and without ``denoise``. It takes answers to learn them: not the default.
+        prior: Length-scales and scatter to start from, as `choose_features` finds them in a history of
+            other people. ``outcome_noise`` overrides its scatter.
         history: Observations to resume from: a `History`, pairs of row and value in the order in which
             they were told, or a data frame as `History.to_frame` makes it.
         pending: Rows that were asked and not told yet when the history was kept, in their order.
@@ -86,6 +92,8 @@ class Modeler:
         beta: float | None = None,
         beta_scale: float = 1.0,
         outcome_noise: float | None = None,
+        ard: bool = False,
+        prior: SearchPrior | None = None,
         history: History | Iterable[tuple[int, float]] | Any = (),
         pending: Iterable[int] = (),
         skipped: Iterable[int] = (),
@@ -105,11 +113,13 @@ class Modeler:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
-        check_label_options(release, dtype=dtype, noise_aware=noise_aware)
+        validate.flag(ard=ard)
+        check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
         self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
         self.refit_every, self.noise_aware = refit_every, noise_aware
         self.beta, self.beta_scale, self.outcome_noise = beta, beta_scale, outcome_noise
+        self.ard, self.prior = ard, prior
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
         validate.generator(generator=generator)
         if generator is None:
@@ -118,13 +128,15 @@ class Modeler:
         self._seed = int(torch.randint(2**62, (), generator=generator))
         self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
         inputs = DenoisedRelease.of(release) if denoise else release
+        if release.cells is None:
+            ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
         self._candidates = inputs.candidates.to(device=device, dtype=dtype)
         self._told: dict[int, float] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
         self._posterior: DiscretePosterior | None = None
         make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
-        self._fit = LatestFit(partial(make, device=device, dtype=dtype))
+        self._fit = LatestFit(partial(make, ard=ard, prior=prior, device=device, dtype=dtype))
         for index, value in History(history):
             self.tell(index, value)
         for row in skipped:

@@ -7,6 +7,9 @@ variance ``v`` it errs by ``v s2 / (v + s2)`` in mean square. It is the Bayes er
 population under Gaussian noise, and an upper bound of the Bayes error of any other population with the
 same covariance: knowing more than averages and covariance, or being no Gaussian, only helps to guess.
 Variances and axes are estimated from the rows by `DenoisedRelease`.
+
+Who also finds kinds of record in the rows (`modeler.record_kinds`) errs less where the population is not
+Gaussian, above all in a yes/no; the error is the one that this attacker judges by himself.
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ import torch
 
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.modeler.record_kinds import by_kinds
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
+
+_MOST_GUESSED = 10_000  # rows
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class FeatureError:
     row_only: float  # of who has the released row alone: the standard deviation of the noise
     spread: float | None = None  # of the feature, judged from the noisy rows; None where mixed
     population: float | None = None  # of who also knows averages and covariance; None likewise
+    kinds: float | None = None  # of who guesses by kinds of record that the rows show; None likewise
 
 
 @dataclass(frozen=True)
@@ -58,13 +65,14 @@ def attacker(release: Release) -> Attacker:
     if release.isotropic:
         mixing = "projected" if law.dim < law.features else "rotated"
     population_length, spreads, errors = _with_population(release, law.variance)
+    by_kind = _with_kinds(release, law.variance) if mixing == "none" else ()
     names = feature_names(release.guarantee)
     units = release.guarantee.unit or (1.0,) * len(names)
     features = []
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         if mixing == "none":
             known = noise_std * unit, spreads[i] * unit, errors[i] * unit
-            features.append(FeatureError(name, *known))
+            features.append(FeatureError(name, *known, kinds=by_kind[i] * unit))
         elif mixing == "rotated":
             # The rotation is not in the release, but whoever knows as many records as features finds it.
             features.append(FeatureError(name, noise_std * unit))
@@ -100,6 +108,23 @@ def _with_population(release: Release, s2: float) -> tuple[float, list[float], l
     errors = shares @ left[kept] + outside * other_left
     length = math.sqrt(float(left[kept].sum()) + others * other_left)
     return length, spreads.sqrt().tolist(), errors.sqrt().tolist()
+
+
+def _with_kinds(release: Release, s2: float) -> tuple[float, ...]:
+    """Errors by column of who finds kinds of record in the rows; of some rows where there are many."""
+    rows = release.candidates[:_MOST_GUESSED].numpy()  # (rows are in a random order)
+    return tuple(by_kinds(rows, s2, _ends(release.guarantee))[1].tolist())
+
+
+def _ends(guarantee: PrivacyGuarantee) -> dict[int, tuple[float, float]]:
+    """Both ends of each column of a yes/no or a category, in units, around the centre of the ball."""
+    names = list(guarantee.names or ())
+    found = {}
+    for step in guarantee.steps:
+        # A change of a category moves two columns, all of which are equally wide.
+        half = step.width / 2 if len(step.columns) == 1 else step.width / math.sqrt(8)
+        found |= {names.index(column): (-half, half) for column in step.columns}
+    return found
 
 
 def feature_names(guarantee: PrivacyGuarantee) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def test_arms_of_whole_records_promise_what_they_are_called(kind, epsilon):
     assert guarantee.delta == 0
     assert guarantee.whole_record == guarantee.at(7.0) <= epsilon
     assert ("history" in kind) == (
-        "outcome included, changes the cells by at most epsilon 1 and delta 1e-05" in str(guarantee)
+        "changes the chance of any cells by at most epsilon 1 and delta 1e-05" in str(guarantee)
     )
 
 

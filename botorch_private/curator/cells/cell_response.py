@@ -80,8 +80,8 @@ class CellResponse:
         """What is promised for ``n`` records of ``d`` features, before any data are seen."""
         validate.count(n=n, minimum=2)
         validate.count(d=d)
-        score = self.cells.score
-        of_history = () if score is None else (score.promise.sentence,)
+        promise = self.cells.promise
+        of_history = () if promise is None else (promise.sentence,)
         return PrivacyGuarantee(
             mechanism="CellResponse",
             epsilon=self.law.epsilon(1.0),

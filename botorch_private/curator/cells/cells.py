@@ -16,6 +16,7 @@ from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Number
 from botorch_private.curator.features.scaling import PublicScaling, checked_records
 from botorch_private.exchange.cell_space import CellSpace
+from botorch_private.privacy.history_promise import HistoryPromise
 
 CELL_NUMBER = torch.int16
 """Holds the number of a cell: there are 10,000 at most."""
@@ -246,6 +247,13 @@ class Cells:
         self.space = CellSpace(
             tuple(part.length for part in parts), tuple(part.ordered for part in parts), called
         )
+
+    @property
+    def promise(self) -> HistoryPromise | None:
+        """To people of a history, from whose records the score or the features come; None: nobody."""
+        if self.score is not None:
+            return self.score.promise
+        return None if self.ranges is None else self.ranges.history
 
     @property
     def count(self) -> int:

@@ -11,8 +11,10 @@ from typing import Any
 
 from botorch_private._base.whole_file import write_whole
 from botorch_private.curator.cells.cells import Cells
-from botorch_private.curator.cells.history_score import HistoryPromise, HistoryScore
+from botorch_private.curator.cells.history_score import HistoryScore
 from botorch_private.curator.features.ranges import load_encoding
+from botorch_private.curator.features.written import history_lines
+from botorch_private.privacy.history_promise import HistoryPromise
 
 _NUMBERS = ("lower", "upper", "weights", "cuts")
 
@@ -73,18 +75,12 @@ def load_cells(path: str | os.PathLike[str]) -> Cells:
 def cells_text(score: HistoryScore) -> str:
     """The file of cells of a history, as TOML."""
     promise = score.promise
-    public = math.isinf(promise.epsilon)
     lines = [
         "# Cells by a score that was learned from a history of other people.",
-        f"# {promise.sentence}.",
+        f"# {promise.said}",
         "",
-        "[history]",
-        f"people = {promise.people}",
-        f"public = {json.dumps(public)}",
-        f"seeded = {json.dumps(promise.seeded)}",
+        *history_lines(promise),
     ]
-    if not public:
-        lines += [f"epsilon = {promise.epsilon!r}", f"delta = {promise.delta!r}"]
     lines += ["", "[score]", f"norm = {score.norm!r}"]
     if score.names is not None:
         lines.append(f"names = {json.dumps(score.names, ensure_ascii=False)}")
@@ -96,13 +92,7 @@ def _score(content: dict[str, Any], path: Path) -> HistoryScore:
     try:
         history, score = content["history"], content["score"]
         numbers = {name: tuple(float(each) for each in score[name]) for name in _NUMBERS}
-        public = history["public"]
-        promise = HistoryPromise(
-            int(history["people"]),
-            math.inf if public is True else float(history["epsilon"]),
-            0.0 if public is True else float(history["delta"]),
-            bool(history["seeded"]),
-        )
+        promise = HistoryPromise.from_table(history, "cells")
         names = score.get("names")
         made = HistoryScore(
             **numbers,

@@ -65,6 +65,7 @@ def suggest_cells(epsilon: float, encoding: Encoding) -> Encoding:
             for each in encoding.features
         ],
         encoding.scaling.radius,
+        history=encoding.scaling.history,
     )
 
 

@@ -22,6 +22,7 @@ from botorch_private._base.frames import (
 )
 from botorch_private.curator.features.kinds import Category, FeatureKind, Number
 from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.privacy.history_promise import HistoryPromise
 from botorch_private.privacy.steps import Step
 
 
@@ -36,6 +37,7 @@ class Encoding:
     Args:
         features: Declared kinds, such as ``Number("age", 18, 100)``; all with a length-scale or none.
         radius: Of the ball that scaled records lie in, in units.
+        history: As in `PublicScaling`.
 
     Raises:
         ValueError: If two columns would have the same name, or a range is unusable.
@@ -47,7 +49,13 @@ class Encoding:
         >>> curator = Curator(encoding.encode(stays), encoding.scaling, mechanism, [1.0, 2.0])
     """
 
-    def __init__(self, features: Sequence[FeatureKind], radius: float = 25.0) -> None:
+    def __init__(
+        self,
+        features: Sequence[FeatureKind],
+        radius: float = 25.0,
+        *,
+        history: HistoryPromise | None = None,
+    ) -> None:
         self.features = tuple(features)
         for position, each in enumerate(self.features):
             if not isinstance(each, FeatureKind):
@@ -73,6 +81,7 @@ class Encoding:
             radius=radius,
             names=self.names,
             choices={each.name: each.columns for each in self.features if not isinstance(each, Number)},
+            history=history,
         )
 
     @property

@@ -11,6 +11,7 @@ from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Category, FeatureKind, Number, YesNo
 from botorch_private.curator.features.ranges_text import read_toml
 from botorch_private.curator.features.scaling import PublicScaling
+from botorch_private.privacy.history_promise import HistoryPromise
 
 _CHOICES = (
     "delete the feature if it is not to be released, or give it lower and upper, or "
@@ -71,7 +72,8 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     lengthscale = 2       # where the step between any two of them is 1
     ```
 
-    The features keep the order of the file.
+    The features keep the order of the file. A file of `ranges choose` has a table ``[history]`` beside
+    them, which says what is promised to the people of the history.
 
     Args:
         path: The file. Public, as everything in it: write it without looking at the table.
@@ -90,19 +92,31 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     if not path.is_file():
         raise FileNotFoundError(f"path must be a file of ranges, but there is no file {path}")
     content, without_value = read_toml(path)
-    _refuse_unknown(content, ("radius", "features"), f"{path}")
+    _refuse_unknown(content, ("radius", "history", "features"), f"{path}")
     features = content.get("features")
     if not isinstance(features, dict) or not features:
         raise ValueError(f"{path} must declare features, such as [features.age], but it has none")
     _refuse_open(features, without_value, f"{path}")
     found = [_feature(name, entry, f"{path}: feature {name!r}") for name, entry in features.items()]
-    settings = {}
+    settings: dict[str, Any] = {}
+    if "history" in content:
+        settings["history"] = _history(content["history"], path)
     if "radius" in content:
         settings["radius"] = _positive(content["radius"], f"{path}: radius")
     try:
         return Encoding(found, **settings)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _history(entries: Any, path: Path) -> HistoryPromise:
+    try:
+        return HistoryPromise.from_table(entries, "features")
+    except ValueError:
+        raise ValueError(
+            f"{path}: the table history must be as 'ranges choose' writes it, but it was changed or is "
+            f"not whole: choose again"
+        ) from None
 
 
 def _feature(name: str, entry: Any, where: str) -> FeatureKind:

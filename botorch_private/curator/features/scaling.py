@@ -14,6 +14,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import require_columns, require_labels, row_labels
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.history_promise import HistoryPromise
 from botorch_private.privacy.noise_law import LARGEST_NORM
 from botorch_private.privacy.steps import Step
 from botorch_private.privacy.warnings import PrivacyLeakWarning
@@ -41,6 +42,8 @@ class PublicScaling:
         choices: Features that are a yes/no or a category -> the names of the columns that hold them: one
             column that is at either end of its range, or one for each category, of which one is at its
             upper end and the others are at their lower. `Encoding` declares them. None: all are numbers.
+        history: What is promised to other people from whose records the features were chosen, by
+            `choose_features`; every guarantee that is built on this scaling says so. None: nobody's.
 
     It is settled when it is made: what its properties return are copies, so that no later change of
     them can scale records in another way than guarantees say.
@@ -63,11 +66,14 @@ class PublicScaling:
         *,
         names: Sequence[str] | None = None,
         choices: Mapping[str, Sequence[str]] | None = None,
+        history: HistoryPromise | None = None,
     ) -> None:
+        if not isinstance(history, (HistoryPromise, NoneType)):
+            raise TypeError(f"history must be a HistoryPromise, got a {type(history).__name__}")
         if not isinstance(choices, (Mapping, NoneType)):
             raise TypeError(f"choices must map names to columns, got a {type(choices).__name__}")
         self._lower = validate.vector(lower=lower)
-        self._public = True
+        self._public, self._history = True, history
         if self.features == 0:
             raise ValueError("lower must have at least 1 entry, got 0")
         self._upper = validate.vector(upper=upper, length=self.features)
@@ -125,6 +131,11 @@ class PublicScaling:
     def steps(self) -> tuple[Step, ...]:
         """How far a change of each of the choices moves a record, in units."""
         return self._steps
+
+    @property
+    def history(self) -> HistoryPromise | None:
+        """What is promised to other people from whose records the features were chosen."""
+        return self._history
 
     @property
     def public(self) -> bool:

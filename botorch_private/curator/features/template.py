@@ -64,7 +64,7 @@ def template(columns: Sequence[str], declared: Mapping[str, Declared | None] | N
 
 
 def _entry(name: str, declared: Mapping[str, Declared | None]) -> str:
-    head = f"[features.{_key(name)}]\n"
+    head = f"[features.{key(name)}]\n"
     entry = declared.get(name)
     if entry is None:
         return head + _UNDECLARED
@@ -72,14 +72,15 @@ def _entry(name: str, declared: Mapping[str, Declared | None]) -> str:
         return f"{head}lower = {entry.lower!r}\nupper = {entry.upper!r}\n"
     if entry.kind == "boolean":
         return f'{head}kind = "boolean"\n'
-    categories = ", ".join(map(_quoted, entry.categories))
+    categories = ", ".join(map(quoted, entry.categories))
     return f'{head}kind = "category"\ncategories = [{categories}]\n'
 
 
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+def key(name: str) -> str:
+    """A name as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A basic string of TOML: that of JSON, but for one more control character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

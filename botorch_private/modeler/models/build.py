@@ -21,6 +21,7 @@ from botorch_private._base import validate
 from botorch_private._base.frames import row_labels
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_kernel import LabelKernel
 from botorch_private.modeler.models.standardized import Standardized
@@ -40,6 +41,7 @@ def make_model(
     noise_aware: bool = True,
     ard: bool = False,
     outcome_noise: float | None = None,
+    prior: SearchPrior | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> SingleTaskGP:
@@ -68,7 +70,10 @@ def make_model(
         ard: One length-scale per coordinate; only for a release without rotation or projection.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1): the
             median of the noise variance's prior. Say it where outcomes are those of people or of
-            markets; BoTorch's default would take their scatter for structure. None: that default.
+            markets; BoTorch's default would take their scatter for structure. None: that of ``prior``,
+            or that default.
+        prior: Length-scales and scatter that a history of other people suggests (`choose_features`):
+            medians of the priors, and where a fit starts.
         device: Where the model lives; None: the CPU.
         dtype: torch.float64, or torch.float32 for speed on a GPU.
 
@@ -89,7 +94,7 @@ def make_model(
         raise ValueError("indices must hold at least one measured row, got none")
     if dtype not in (torch.float32, torch.float64):
         raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
-    check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard)
+    check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
     _require_own_labels(values, rows)
     numbers = validate.vector(values=values, length=len(rows))
     outcomes = Standardized.of(numbers, release.outcome_variance)
@@ -98,7 +103,9 @@ def make_model(
     if release.outcome_variance:
         known = targets.new_full((len(rows),), max(outcomes.noise, _LEAST_KNOWN_NOISE[dtype]))
     transform = outcomes.transform(targets)
-    kernel = _kernel(release, noise_aware=noise_aware, ard=ard)
+    kernel = _kernel(release, noise_aware=noise_aware, ard=ard, prior=prior)
+    if outcome_noise is None and prior is not None:
+        outcome_noise = prior.outcome_noise
     scaled_kernel = ScaleKernel(kernel, outputscale_prior=GammaPrior(2.0, 2.0))
     # As PyTorch starts, whatever its default dtype is now: a start is the same number then.
     raw: Any = scaled_kernel.raw_outputscale
@@ -119,7 +126,12 @@ def make_model(
 
 
 def check_label_options(
-    release: Release, *, dtype: torch.dtype, noise_aware: bool = True, ard: bool = False
+    release: Release,
+    *,
+    dtype: torch.dtype,
+    noise_aware: bool = True,
+    ard: bool = False,
+    prior: SearchPrior | None = None,
 ) -> None:
     """Refuse what is not there for a release of labels.
 
@@ -128,8 +140,8 @@ def check_label_options(
     """
     if release.cells is None:
         return
-    if not noise_aware or ard:
-        raise ValueError("noise_aware must be True and ard False for a release of labels")
+    if not noise_aware or ard or prior is not None:
+        raise ValueError("noise_aware must be True, ard False and prior None for a release of labels")
     n = len(release.candidates)
     if dtype == torch.float32 and n > _WHOLE_IN_FLOAT32:
         raise ValueError(
@@ -138,10 +150,12 @@ def check_label_options(
         )
 
 
-def _kernel(release: Release, *, noise_aware: bool, ard: bool) -> ReleasedInputKernel | LabelKernel:
+def _kernel(
+    release: Release, *, noise_aware: bool, ard: bool, prior: SearchPrior | None
+) -> ReleasedInputKernel | LabelKernel:
     if release.cells is not None:
         return LabelKernel.of(release)
-    kernel = ReleasedInputKernel.of(release, ard=ard)
+    kernel = ReleasedInputKernel.of(release, ard=ard, prior=prior)
     if not noise_aware:
         kernel.noise_variance.fill_(0.0)
     return kernel

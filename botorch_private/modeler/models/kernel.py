@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.models.memory import require_covariance
 
 _TYPICAL, _LOOSENESS = 2.0, 0.75  # median in units of the spread, standard deviation of the logarithm
@@ -93,7 +93,12 @@ class ReleasedInputKernel(Kernel):
     @classmethod
     @on_cpu_by_default
     def of(
-        cls, release: Release, *, ard: bool = False, batch_shape: torch.Size | None = None
+        cls,
+        release: Release,
+        *,
+        ard: bool = False,
+        prior: SearchPrior | None = None,
+        batch_shape: torch.Size | None = None,
     ) -> ReleasedInputKernel:
         """Kernel for the rows of a release, with a length-scale prior that fits their spread.
 
@@ -108,6 +113,7 @@ class ReleasedInputKernel(Kernel):
             release: The release whose rows are the inputs.
             ard: One length-scale per coordinate; refused for rotated or projected rows, where
                 coordinates have no meaning and separate length-scales undo the kept distances.
+            prior: Whose length-scales are the medians, and where a fit starts. None: as above.
             batch_shape: Batch of kernels, each with length-scales of its own; None: one kernel.
         """
         release.refuse_labels("take LabelKernel.of(release)")
@@ -118,20 +124,29 @@ class ReleasedInputKernel(Kernel):
                 "of their own); release with projection_dim=None to use ARD"
             )
         spread = release.spread
+        typical, start = (
+            torch.tensor(each, dtype=torch.float64) for each in (_TYPICAL * spread, spread)
+        )
+        if prior is not None:
+            require_prior(prior, release)
+            typical = start = torch.tensor(
+                prior.lengthscales if ard else prior.lengthscale, dtype=torch.float64
+            ).clamp_min(2 * _SHORTEST * spread)
         # In float32, as PyTorch starts, whatever its default dtype is now; the model has the last word.
-        typical = torch.tensor(math.log(_TYPICAL * spread), dtype=torch.float32)
-        prior = LogNormalPrior(loc=typical, scale=torch.tensor(_LOOSENESS, dtype=torch.float32))
+        expected = LogNormalPrior(
+            loc=typical.double().log().float(), scale=torch.tensor(_LOOSENESS, dtype=torch.float32)
+        )
         kernel = cls(
             release.noise_variance,
             noise_dim=width if ard else release.noise_dim,
             ard_num_dims=width if ard else None,
-            lengthscale_prior=prior,
+            lengthscale_prior=expected,
             lengthscale_constraint=GreaterThan(_SHORTEST * spread),
             batch_shape=batch_shape,
         )
         raw: Any = kernel.raw_lengthscale
         raw.data = raw.data.float()  # pyright: ignore[reportAttributeAccessIssue]
-        kernel.lengthscale = torch.tensor(spread, dtype=torch.float32)
+        kernel.lengthscale = start.float()
         return kernel
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
@@ -163,6 +178,20 @@ class ReleasedInputKernel(Kernel):
         if shrink.shape[-1] == 1:  # one factor for all coordinates that carry noise
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
+
+
+def require_prior(prior: SearchPrior, release: Release) -> None:
+    """Refuse a prior that was learned for other features than a release has."""
+    if not isinstance(prior, SearchPrior):
+        raise TypeError(f"prior must be a SearchPrior, got {type(prior).__name__}")
+    promise = release.guarantee
+    if promise.features is not None and promise.features != len(prior.lengthscales):
+        raise ValueError(
+            f"prior must be for the {promise.features} features of the release, got one for "
+            f"{len(prior.lengthscales)}"
+        )
+    if promise.names and prior.names and promise.names != prior.names:
+        raise ValueError("prior must be for the features of the release, in their order, got others")
 
 
 def _variances(noise_variance: float | Sequence[float]) -> Tensor:

@@ -112,6 +112,9 @@ def _errors(caption: str, found: Attacker, table: TableFacts | None) -> Table:
         "Error, with averages and correlations": [
             down(each.population) for each in found.features if each.population is not None
         ],
+        "Error, with kinds of record": [
+            down(each.kinds) for each in found.features if each.kinds is not None
+        ],
         "Error, with all records": [
             f"{down(each.error)} ± {uncertainty(each.standard_error)}"
             for each in own
@@ -132,6 +135,10 @@ def _explained(found: Attacker, table: TableFacts | None) -> Iterator[str]:
             "from the release. It is the best of all guesses where the population is Gaussian; "
             "otherwise who knows more about it errs less. A guess that ignores the row errs by the "
             "spread, so that a spread below the error means that the row says little."
+        )
+        yield (
+            "With kinds of record: the guess of who finds groups of similar records in the rows of the "
+            "release, and knows that a yes/no is yes or no. He judges by himself how far he is off."
         )
     if table is not None and table.draws:
         yield (

@@ -117,7 +117,10 @@ def test_kinds_that_are_wrong_are_said_with_file_feature_and_key(write, text, me
         ("radius = ", "must be TOML, but it cannot be read"),
         ("", "must declare features, such as [features.age], but it has none"),
         ("features = 3", "must declare features"),
-        ("radios = 3\n[features.a]\nlower=0\nupper=1", "no keys but radius, features, got 'radios'"),
+        (
+            "radios = 3\n[features.a]\nlower=0\nupper=1",
+            "no keys but radius, history, features, got 'radios'",
+        ),
         ("radius = -1\n[features.a]\nlower=0\nupper=1", "radius must be > 0, got -1"),
         ("radius = true\n[features.a]\nlower=0\nupper=1", "radius must be a number, got True"),
         ("radius = 1e9\n[features.a]\nlower=0\nupper=1", "radius must be at most 10000"),
