@@ -52,7 +52,7 @@ def test_features_are_chosen_released_and_the_guarantee_says_so(place, capsys):
     told = capsys.readouterr().out
     assert "Wrote chosen.toml" in told
     assert "2000 people of a history, none of whom is in this table" in told
-    assert "changes the choice by at most epsilon 2 and delta 1e-05" in told
+    assert "changes the chance of any choice by at most epsilon 2 and delta 1e-05" in told
     chosen, declared = load_encoding("chosen.toml"), load_encoding("ranges.toml")
     assert [each.name for each in chosen.features] == ["age", "ward"]
     assert chosen.features == tuple(each for each in declared.features if each.name in ("age", "ward"))
@@ -63,7 +63,7 @@ def test_features_are_chosen_released_and_the_guarantee_says_so(place, capsys):
     prior = SearchPrior.load("prior.json")
     assert prior.names == chosen.names
     assert main(["ranges", "check", "chosen.toml"]) == 0
-    assert "changes the choice by at most epsilon 2" in capsys.readouterr().out
+    assert "changes the chance of any choice by at most epsilon 2" in capsys.readouterr().out
     command = ["curator", "init", "stays.csv", "clinic", "--ranges", "chosen.toml", "--epsilon", "3"]
     assert main([*command, "--yes", "--objective", "column:cost"]) == 0
     assert "features were chosen from records of 2000 people" in capsys.readouterr().out

@@ -170,7 +170,7 @@ def test_the_guarantee_names_both_groups_whoever_releases():
     for text in map(str, (noise, CellResponse(3.0, cells).guarantee(100, 2))):
         assert "features were chosen from records of 2000 people of a history" in text
         assert "none of whom is in this table" in text
-        assert "changes the choice by at most epsilon 2 and delta 1e-05" in text
+        assert "changes the chance of any choice by at most epsilon 2 and delta 1e-05" in text
 
 
 def test_what_the_pool_is_promised_is_the_same_with_and_without_a_history():

@@ -26,6 +26,7 @@ from botorch_private import (
     DiscreteUCB,
     Drawn,
     Encoding,
+    FeatureChoice,
     History,
     LabelKernel,
     Ledger,
@@ -49,10 +50,12 @@ from botorch_private import (
     ReleasedInputKernel,
     RemoteCurator,
     RemoteError,
+    SearchPrior,
     SpectralProjection,
     TiedScoresWarning,
     WithdrawnError,
     YesNo,
+    choose_features,
     add_noise,
     compose,
     fit_model,
@@ -259,6 +262,15 @@ def whole_records(records: Tensor, outcomes: Tensor, scaling: PublicScaling) -> 
     return curator
 
 
+def fewer_features(records: Tensor, outcomes: Tensor, scaling: PublicScaling) -> Modeler:
+    choice: FeatureChoice = choose_features(
+        records, outcomes, scaling, 2, outcome_range=(0.0, 1.0), epsilon=1.0, delta=1e-5
+    )
+    choice.prior.save("prior.json")
+    curator = Curator(records[:, list(choice.columns)], choice.scaling, NoisyProjection(3.0), outcomes)
+    return Modeler(curator.release, prior=SearchPrior.load("prior.json"), ard=True)
+
+
 def audits(release: Release, curator: Curator, scaling: PublicScaling, X: Tensor) -> None:
     mechanism = NoisyProjection(epsilon=3.0)
     scaled: Tensor = scaling.transform(X[:2])
@@ -295,3 +307,4 @@ if __name__ == "__main__":
     ranges = PublicScaling(flats.lower, flats.upper)
     curator = Curator(X, ranges, NoisyProjection(epsilon=3.0), flats.outcomes[:60])
     audits(curator.release, curator, ranges, X)
+    fewer_features(X, flats.outcomes[:60], ranges)
