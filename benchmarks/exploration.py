@@ -1,12 +1,12 @@
 """How much a search should explore: rules of a score, compared run by run on several tables.
 
-Each run releases once with seeded noise (which voids the guarantee: a benchmark), takes 5 random rows and
-then as many by a rule, with hyperparameters that are learned. Rules meet the same noise, the same first
+Each run releases once with seeded noise (which voids the guarantee: a benchmark), takes 5 random rows
+and then as many by a rule, with hyperparameters that are learned. Rules meet the same noise, the same first
 rows and the same ties, so that they are compared by differences. A rule that does not know the budget is
 run once, and read after 10, 20, 50 and 100 rounds.
 
-The search is a lean twin of `Modeler`: the same model, priors and scores in NumPy. It fits in each of the
-first 20 rounds and then in every third, and a fit starts from the last one. Seeds from 1,000 on choose a
+The search is a lean twin of `Modeler`: the same model, priors and scores in NumPy. It fits in each of
+the first 20 rounds and then in every third, and a fit starts from the last one. Seeds from 1,000 on choose a
 rule; those from 5,000 on confirm it. What is done already is kept in ``exploration.jsonl`` beside the
 results, so that it can be stopped and goes on.
 
@@ -81,6 +81,8 @@ RULES = {
     "shared 1": Rule(True, _steps(1.0, 1.0, 0)),
     "shared 0.2": Rule(True, _steps(0.2, 0.2, 0)),
     "shared 0.5": Rule(True, _steps(0.5, 0.5, 0)),
+    "shared 1/0.2 from 5": Rule(True, _steps(1.0, 0.2, 5)),
+    "shared 0.5/0.2 from 10": Rule(True, _steps(0.5, 0.2, 10)),
     "shared 1/0.2 from 10": Rule(True, _steps(1.0, 0.2, 10)),
     "shared 1/0.2 from 20": Rule(True, _steps(1.0, 0.2, 20)),
     "shared 0.5/0.1 from 20": Rule(True, _steps(0.5, 0.1, 20)),
@@ -235,7 +237,12 @@ class _Fit:
         low, high = np.array(self._bounds).T
         ends = [
             minimize(
-                loss, np.clip(s, low, high), jac=True, method="L-BFGS-B", bounds=self._bounds, options=stop
+                loss,
+                np.clip(s, low, high),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=self._bounds,
+                options=stop,
             )
             for s in starts
         ]
@@ -250,7 +257,7 @@ def run(cell: Cell, name: str, seed: int, budget: int) -> dict[str, list[float]]
     given = _setting(cell, seed)
     asked = search(given, RULES[name], budget, seed)
     gaps = given.outcomes.max() - given.outcomes[asked]
-    read = [T for T in BUDGETS if (T == budget if RULES[name].knows_budget else T <= budget)]
+    read = [T for T in BUDGETS if (budget == T if RULES[name].knows_budget else budget >= T)]
     return {
         str(T): [float(gaps[: INITIAL + T].min()), float(gaps[INITIAL : INITIAL + T].mean())]
         for T in read
@@ -277,7 +284,7 @@ def measure(cells: list[Cell], rules: list[str], seeds: range, budget: int) -> d
     with KEPT.open("a", encoding="utf-8") as file:
         for cell, seed, rule in tqdm(jobs, mininterval=20):
             knows = RULES[rule].knows_budget
-            for T in [T for T in BUDGETS if T <= budget] if knows else [budget]:
+            for T in [T for T in BUDGETS if budget >= T] if knows else [budget]:
                 key = f"{rule} | {cell.name} | {seed} | {T}"
                 longer = f"{rule} | {cell.name} | {seed} | {max(BUDGETS)}"
                 known = key if key in kept or knows else longer
@@ -298,7 +305,9 @@ def measure(cells: list[Cell], rules: list[str], seeds: range, budget: int) -> d
 def table(found: dict[Any, Any], cells: list[Cell], rules: list[str], base: str, T: int) -> str:
     """Paired differences to a base after ``T`` rounds: pooled, and of each cell."""
     lines = [
-        "| rule | pooled, best record | pooled, all answers | " + " | ".join(c.name for c in cells) + " |",
+        "| rule | pooled, best record | pooled, all answers | "
+        + " | ".join(c.name for c in cells)
+        + " |",
         "| --- " * (3 + len(cells)) + "|",
     ]
     for rule in rules:
@@ -310,9 +319,7 @@ def table(found: dict[Any, Any], cells: list[Cell], rules: list[str], base: str,
                 f"{m} ({g[:, 0].mean():+.3f} ± {_error(g[:, 0]):.3f})"
                 for m, g in zip(each, gaps, strict=True)
             ]
-        pooled = [
-            "" if rule == base else f"{_pooled([g[:, k] for g in gaps])}" for k in (0, 1)
-        ]
+        pooled = ["" if rule == base else f"{_pooled([g[:, k] for g in gaps])}" for k in (0, 1)]
         lines.append("| " + " | ".join([rule, *pooled, *each]) + " |")
     return "\n".join(lines)
 
@@ -342,7 +349,7 @@ def main() -> None:
     rules, first = options.rules.split(","), SEEDS[options.set]
     found = measure(cells, rules, range(first, first + options.runs), options.budget)
     for T in BUDGETS:
-        if T <= options.budget:
+        if options.budget >= T:
             print(f"\n### {T} rounds, {options.runs} runs a cell, seeds from {first:,}\n")
             print(table(found, cells, rules, options.base, T))
 

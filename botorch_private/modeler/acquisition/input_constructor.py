@@ -16,6 +16,7 @@ from botorch.utils.datasets import SupervisedDataset
 from torch import Tensor
 
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.acquisition.schedule import SHARED
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 Datasets = SupervisedDataset | Mapping[Hashable, SupervisedDataset]
@@ -28,7 +29,8 @@ def construct_inputs_discrete_ucb(
     t: int | None = None,
     failure_probability: float = 0.025,
     beta: float | None = None,
-    beta_scale: float = 1.0,
+    beta_scale: float | None = None,
+    exploration: str = SHARED,
     posterior_transform: PosteriorTransform | None = None,
     maximize: bool = True,
     X_pending: Tensor | None = None,
@@ -49,6 +51,7 @@ def construct_inputs_discrete_ucb(
         failure_probability: As for `DiscreteUCB`.
         beta: As for `DiscreteUCB`.
         beta_scale: As for `DiscreteUCB`.
+        exploration: As for `DiscreteUCB`.
         posterior_transform: As for `DiscreteUCB`.
         maximize: As for `DiscreteUCB`.
         X_pending: As for `DiscreteUCB`.
@@ -80,6 +83,7 @@ def construct_inputs_discrete_ucb(
         "failure_probability": failure_probability,
         "beta": beta,
         "beta_scale": beta_scale,
+        "exploration": exploration,
         "posterior_transform": posterior_transform,
         "maximize": maximize,
         "X_pending": X_pending,
