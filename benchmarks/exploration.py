@@ -1,17 +1,17 @@
 """How much a search should explore: rules of a score, compared run by run on several tables.
 
 Each run releases once with seeded noise (which voids the guarantee: a benchmark), takes 5 random rows
-and then as many by a rule, with hyperparameters that are learned. Rules meet the same noise, the same first
-rows and the same ties, so that they are compared by differences. A rule that does not know the budget is
-run once, and read after 10, 20, 50 and 100 rounds.
+and then as many by a rule, with hyperparameters that are learned. Rules meet the same noise, the same
+first rows and the same ties, so that they are compared by differences. A rule that does not know the
+budget is run once, and read after 10, 20, 50 and 100 rounds.
 
 The search is a lean twin of `Modeler`: the same model, priors and scores in NumPy. It fits in each of
-the first 20 rounds and then in every third, and a fit starts from the last one. Seeds from 1,000 on choose a
-rule; those from 5,000 on confirm it. What is done already is kept in ``exploration.jsonl`` beside the
-results, so that it can be stopped and goes on.
+the first 20 rounds and then in every third, and a fit starts from the last one. Seeds from 1,000 on
+choose a rule; those from 5,000 on confirm it. What is done already is kept in ``exploration.jsonl``
+beside the results, so that it can be stopped and goes on.
 
     python benchmarks/exploration.py --set choose --runs 48
-    python benchmarks/exploration.py --set confirm --runs 48 --rules "theory 1,shared 1/0.2 from 20"
+    python benchmarks/exploration.py --set confirm --runs 48 --rules "theory 1,shared 1/0.2 from 10"
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ def construct_inputs_discrete_ucb(
             dataset for each outcome: the largest counts.
         candidates: As for `DiscreteUCB`; an option that the user passes on through the host.
         t: Round, counted from 1. None: one more than the observations and pending points. That counts
-            warm-up points as rounds, so ``beta`` is at least that of the true round.
+            warm-up points as rounds, so ``beta`` is at least that of the true round, but for
+            ``exploration="shared"``, which explores for as many rounds less.
         failure_probability: As for `DiscreteUCB`.
         beta: As for `DiscreteUCB`.
         beta_scale: As for `DiscreteUCB`.
