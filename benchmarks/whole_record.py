@@ -147,7 +147,12 @@ def run(arm: str, table: Table, epsilon: float, seed: int) -> dict[str, float]:
     """Search once: simple regret, the gap of the mean answer, and chance, in sigma."""
     curator, outcomes = curator_of(arm, table, epsilon, seed)
     noise = {} if arm != "noise" else {"beta_scale": 0.2}
-    modeler = Modeler(curator.release, generator=_generator(seed, 3), **noise)
+    modeler = Modeler(
+        curator.release,
+        exploration="theory",
+        generator=_generator(seed, 3),
+        **{"beta_scale": 1.0, **noise},
+    )
     for _ in range(INITIAL + ROUNDS):
         row = modeler.ask()
         modeler.tell(row, curator.query(row).value)
