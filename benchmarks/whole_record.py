@@ -151,7 +151,7 @@ def run(arm: str, table: Table, epsilon: float, seed: int) -> dict[str, float]:
         curator.release,
         exploration="theory",
         generator=_generator(seed, 3),
-        **{"beta_scale": 1.0, **noise},
+        **noise,
     )
     for _ in range(INITIAL + ROUNDS):
         row = modeler.ask()
