@@ -83,7 +83,14 @@ class Rule:
         """Row of the best score in round ``t``, counted from 1."""
         exclude = [] if self.repeats else asked
         if not self.weigh_variance:
-            acqf = DiscreteUCB(posterior, None, t, self.failure_probability, beta_scale=self.beta_scale)
+            acqf = DiscreteUCB(
+                posterior,
+                None,
+                t,
+                self.failure_probability,
+                beta_scale=self.beta_scale,
+                exploration="theory",
+            )
             return int(acqf.select(exclude=exclude, generator=ties))
         mean, variance = posterior.moments()
         beta = ucb_beta(t, len(mean), self.failure_probability)

@@ -146,7 +146,12 @@ def _by_modeler(
     rounds: int,
     ties: torch.Generator,
 ) -> list[int]:
-    options = {"beta_scale": BETA_SCALE, "outcome_noise": table.outcome_noise, **dict(setup.modeler)}
+    options = {
+        "beta_scale": BETA_SCALE,
+        "exploration": "theory",
+        "outcome_noise": table.outcome_noise,
+        **dict(setup.modeler),
+    }
     history = [(row, float(values[row])) for row in rows]
     modeler = Modeler(release, n_initial=len(rows), history=history, generator=ties, **options)
     for _ in range(rounds):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from botorch.models import SingleTaskGP
+from torch.nn import Module
 
 from botorch_private.exchange.observation import Observation
 from botorch_private.modeler.models.fit import fit_model
@@ -41,7 +42,8 @@ class LatestFit:
             state = fitted.state_dict()
             self._state = {name: state[name] for name in state if name.startswith(_FITTED)}
             self._fitted_to = first
-        model.load_state_dict(self._state, strict=False)
+        # BoTorch's own would take targets back to outcome units and forth, which float32 does not bear.
+        Module.load_state_dict(model, self._state, strict=False)
         return model.eval()  # type: ignore[return-value]
 
     def _model_of(self, observations: Sequence[Observation]) -> SingleTaskGP:

@@ -16,6 +16,7 @@ from botorch_private.exchange.release import Release
 from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.acquisition.best_of_labels import EXPLORED, BestOfLabels
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
@@ -37,7 +38,8 @@ class Modeler:
     label: each label has the score ``mean + sqrt(beta) (shared + own)``. ``shared`` is the deviation of
     what its rows have in common, and ``own`` that of what they differ by, judged from the label's own
     answers (see ``acquisition/best_of_labels.py``). A row of the label with the largest score is asked,
-    at random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``.
+    at random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``. With
+    ``exploration="theory"`` it is the usual bound there as well.
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
@@ -53,8 +55,10 @@ class Modeler:
         denoise: Whether to work on the rows of `DenoisedRelease`. It pays where noise is as wide as the
             data, or where features are many and related.
         beta: Overrides the schedule by a number >= 0.
-        beta_scale: Factor of the schedule, > 0, as in `DiscreteUCB`: less than 1 explores less than the
-            theory asks for.
+        beta_scale: Factor of the theory's schedule, > 0, in all rounds. None: that of ``exploration``.
+        exploration: ``"shared"``, as is best in trials: by the deviation of the part that records share,
+            with the theory's schedule for 10 rounds, warm-up apart, and a fifth of it afterwards.
+            ``"theory"``: as the regret bounds ask. See `DiscreteUCB`.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
         ard: Whether each feature has a length-scale of its own: only for a release without rotation or
@@ -90,7 +94,8 @@ class Modeler:
         noise_aware: bool = True,
         denoise: bool = False,
         beta: float | None = None,
-        beta_scale: float = 1.0,
+        beta_scale: float | None = None,
+        exploration: str = SHARED,
         outcome_noise: float | None = None,
         ard: bool = False,
         prior: SearchPrior | None = None,
@@ -108,7 +113,9 @@ class Modeler:
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             validate.non_negative(beta=beta)
-        validate.positive(beta_scale=beta_scale)
+        if beta_scale is not None:
+            validate.positive(beta_scale=beta_scale)
+        validate.one_of(EXPLORATIONS, exploration=exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
@@ -118,8 +125,8 @@ class Modeler:
         self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
         self.refit_every, self.noise_aware = refit_every, noise_aware
-        self.beta, self.beta_scale, self.outcome_noise = beta, beta_scale, outcome_noise
-        self.ard, self.prior = ard, prior
+        self.beta, self.beta_scale, self.exploration = beta, beta_scale, exploration
+        self.outcome_noise, self.ard, self.prior = outcome_noise, ard, prior
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
         validate.generator(generator=generator)
         if generator is None:
@@ -320,14 +327,18 @@ class Modeler:
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
         posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        of_labels = self.release.cells is not None
-        acqf = (BestOfLabels if of_labels else DiscreteUCB)(
+        acquisition, beta_scale, exploration = DiscreteUCB, self.beta_scale, self.exploration
+        if self.release.cells is not None and exploration == SHARED:
+            acquisition, exploration = BestOfLabels, THEORY  # it takes the parts of the variance itself
+            beta_scale = EXPLORED * (1.0 if beta_scale is None else beta_scale)
+        acqf = acquisition(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
-            beta_scale=self.beta_scale * (EXPLORED if of_labels else 1.0),
+            beta_scale=beta_scale,
+            exploration=exploration,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 

@@ -70,6 +70,7 @@ def test_a_search_goes_on_with_the_picks_of_then(tmp_path):
     state = RunState.load(MADE / "run.json")
     assert [list(each) for each in state.history] == expected["history"]
     assert (state.pending, state.skipped) == (expected["pending"], expected["skipped"])
+    assert state.settings.exploration == "theory"  # there was no other
     modeler = state.modeler(Release.load(RELEASES["laplace"]))
     assert [modeler.ask()] == expected["pending"]
     modeler.tell(modeler.ask(), expected["answer"])

@@ -10,7 +10,7 @@ from botorch_private.cli.common import add_command, count, count_from_zero, refu
 from botorch_private.cli.streams import tell
 
 _INTERRUPTED = 130
-_SETTINGS = ("seed", "n_initial", "beta_scale", "outcome_noise", "denoise")
+_SETTINGS = ("seed", "n_initial", "beta_scale", "exploration", "outcome_noise", "denoise")
 # Arguments of the library whose options have other names.
 _ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
 _EPILOG = """\
@@ -72,7 +72,12 @@ def add_optimize(commands: Any) -> None:
         "--beta-scale",
         type=float,
         metavar="X",
-        help="> 0; less than 1 explores less than the theory (default: 1)",
+        help="> 0; less than 1 explores less than the theory (default: 1, and after 10 rounds 0.2)",
+    )
+    setting(
+        "--exploration",
+        choices=("shared", "theory"),
+        help="by the deviation of what records share, or as the regret bounds ask (default: shared)",
     )
     setting(
         "--outcome-noise",

@@ -151,7 +151,8 @@ def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Se
     """The settings of a new search, or those it was begun with, which may be given again."""
     if kept is None:
         settings = Settings(**{"seed": secrets.randbelow(2**32), **given})
-        validate.positive(beta_scale=settings.beta_scale)  # before anybody is asked for anything
+        if settings.beta_scale is not None:
+            validate.positive(beta_scale=settings.beta_scale)  # before anybody is asked for anything
         if settings.outcome_noise is not None:
             validate.probability(outcome_noise=settings.outcome_noise)
         if settings.seed > LARGEST_SEED:

@@ -14,7 +14,7 @@ from botorch_private.modeler.modeler import Modeler
 
 FORMAT = FileFormat(
     "botorch-private run",
-    1,
+    2,  # 1 had no exploration: it was that of the theory
     "a state that 'botorch-private optimize' wrote",
     "name another file to begin again (rows that were measured before are answered at once)",
 )
@@ -28,14 +28,16 @@ class Settings:
     Args:
         seed: Of the modeler's generator.
         n_initial: As in `Modeler`, like the others.
-        beta_scale: Factor of the schedule.
+        beta_scale: Factor of the schedule; None: that of ``exploration``.
+        exploration: Which deviation counts.
         outcome_noise: Share of the outcome's variance that no record explains.
         denoise: Whether to search denoised rows.
     """
 
     seed: int
     n_initial: int = 5
-    beta_scale: float = 1.0
+    beta_scale: float | None = None
+    exploration: str = "shared"
     outcome_noise: float | None = None
     denoise: bool = False
 
@@ -104,6 +106,6 @@ class RunState:
             OSError: If it cannot be read.
         """
         values = FORMAT.loads(path.read_bytes(), path)
-        values["settings"] = Settings(**values["settings"])
+        values["settings"] = Settings(**{"exploration": "theory", **values["settings"]})
         values["history"] = [(index, value) for index, value in values["history"]]
         return cls(**values)

@@ -16,6 +16,7 @@ from botorch.utils.datasets import SupervisedDataset
 from torch import Tensor
 
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.acquisition.schedule import SHARED
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 Datasets = SupervisedDataset | Mapping[Hashable, SupervisedDataset]
@@ -28,7 +29,8 @@ def construct_inputs_discrete_ucb(
     t: int | None = None,
     failure_probability: float = 0.025,
     beta: float | None = None,
-    beta_scale: float = 1.0,
+    beta_scale: float | None = None,
+    exploration: str = SHARED,
     posterior_transform: PosteriorTransform | None = None,
     maximize: bool = True,
     X_pending: Tensor | None = None,
@@ -45,10 +47,12 @@ def construct_inputs_discrete_ucb(
             dataset for each outcome: the largest counts.
         candidates: As for `DiscreteUCB`; an option that the user passes on through the host.
         t: Round, counted from 1. None: one more than the observations and pending points. That counts
-            warm-up points as rounds, so ``beta`` is at least that of the true round.
+            warm-up points as rounds, so ``beta`` is at least that of the true round, but for
+            ``exploration="shared"``, which explores for as many rounds less.
         failure_probability: As for `DiscreteUCB`.
         beta: As for `DiscreteUCB`.
         beta_scale: As for `DiscreteUCB`.
+        exploration: As for `DiscreteUCB`.
         posterior_transform: As for `DiscreteUCB`.
         maximize: As for `DiscreteUCB`.
         X_pending: As for `DiscreteUCB`.
@@ -80,6 +84,7 @@ def construct_inputs_discrete_ucb(
         "failure_probability": failure_probability,
         "beta": beta,
         "beta_scale": beta_scale,
+        "exploration": exploration,
         "posterior_transform": posterior_transform,
         "maximize": maximize,
         "X_pending": X_pending,

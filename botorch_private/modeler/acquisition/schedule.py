@@ -30,3 +30,18 @@ def ucb_beta(t: int, n: int, failure_probability: float = 0.025) -> float:
     validate.count(t=t, n=n)
     validate.probability(failure_probability=failure_probability)
     return 2 * (math.log(n) + 2 * math.log(t) + math.log(math.pi**2 / (6 * failure_probability)))
+
+
+SHARED, THEORY = "shared", "theory"
+EXPLORATIONS = (SHARED, THEORY)
+_EXPLORING_ROUNDS, _LATER_SCALE = 10, 0.2
+
+
+def scale_of_beta(t: int, exploration: str) -> float:
+    """Factor of ``beta_t`` in round ``t``, where nobody says another one.
+
+    The theory's is 1. With the deviation of the shared part it is 1 in the first 10 rounds and 0.2 after
+    them: chosen by trial on several tables, as ``benchmarks/results/exploration.md`` of the source says.
+    """
+    exploring = exploration == THEORY or t <= _EXPLORING_ROUNDS
+    return 1.0 if exploring else _LATER_SCALE

@@ -179,6 +179,10 @@ class ReleasedInputKernel(Kernel):
             return shrink ** ((self.noise_dim or 0) / 2)
         return shrink.sqrt().prod(dim=-1, keepdim=True)
 
+    def own_variance(self, x: Tensor) -> Tensor:
+        """The rest, which says nothing of other records, for ``n x d`` rows: ``n`` numbers."""
+        return (1 - self.shared_variance.to(x)).reshape(-1).expand(len(x))
+
 
 def require_prior(prior: SearchPrior, release: Release) -> None:
     """Refuse a prior that was learned for other features than a release has."""

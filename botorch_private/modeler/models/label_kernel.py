@@ -156,6 +156,11 @@ class LabelKernel(Kernel):
             + v * v_other * near
         )
 
+    def own_variance(self, x: Tensor) -> Tensor:
+        """What no other record shares of the variance of ``n x 2`` rows, ``n`` numbers."""
+        label = x[..., 0].long()
+        return (1 + self.scatter.to(x) - self.shared(label, label)).to(x)
+
     def averages(self) -> tuple[Tensor, Tensor]:
         """``k f`` for each cell, and ``f'k f``, one part of the grid after the other."""
         spread = self.frequencies.reshape(self.space.shape)

@@ -17,6 +17,7 @@ from botorch_private.modeler.models.outcome_units import (
     outcome_moments,
     ranking,
 )
+from botorch_private.modeler.models.own_variance import own_variance
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.rows_of_labels import RowsOfLabels
@@ -71,18 +72,18 @@ class LabelPosterior(DiscretePosterior):
         variance = self._sweep.variance.clamp_min(0)
         return outcome_moments(self.model, self._sweep.mean, variance, self._unseen)
 
-    def label_ranking(self) -> Ranking:
+    def label_ranking(self, *, shared: bool = False) -> Ranking:
         """What rows that were not observed are compared by, one for each label."""
         self._update()
-        return ranking(self.model, self._sweep, self._unseen)
+        own = own_variance(self.model, self._unseen) if shared else None
+        return ranking(self.model, self._sweep, self._unseen, own=own)
 
     def own_variance(self) -> Tensor:
         """Variance of a row that no other row shares, of each label: ``K`` numbers, model's units."""
         self._update()
         *scaled, kernel = kernel_parts(self.model.covar_module)
-        labels = torch.arange(kernel.space.count, device=self.candidates.device)
         with torch.no_grad():
-            own = (1 + kernel.scatter - kernel.shared(labels, labels)).double()
+            own = kernel.own_variance(self._unseen).double()
             return own * (scaled[0].outputscale.double() if scaled else 1.0)
 
     def answers(self) -> Answers:
@@ -91,15 +92,18 @@ class LabelPosterior(DiscretePosterior):
         labels = rows.X[:, 0].round().long()
         return Answers(labels[real], rows.targets[real].double(), rows.noise[real].double())
 
-    def ranking(self) -> Ranking:
+    def ranking(self, *, shared: bool = False) -> Ranking:
         """What rows are compared by; of those that were observed as well."""
-        labels = self.label_ranking()
+        labels = self.label_ranking(shared=shared)
         mean, variance = labels.mean[self.rows.labels], labels.variance[self.rows.labels]
         seen = self._seen()
         if len(seen):
-            own_mean, own_variance = self.moments_of(seen, in_outcome_units=False)
+            mean_there, variance_there = self.moments_of(seen, in_outcome_units=False)
+            own = own_variance(self.model, self.candidates[seen]) if shared else None
+            if own is not None:
+                variance_there = variance_there - own
             least = float(labels.variance.max()) * _LEAST_SHARE
-            mean[seen], variance[seen] = own_mean, own_variance.clamp_min(least)
+            mean[seen], variance[seen] = mean_there, variance_there.clamp_min(least)
         return labels._replace(mean=mean, variance=variance)
 
     def moments(self) -> tuple[Tensor, Tensor]:

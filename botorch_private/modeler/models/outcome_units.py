@@ -72,8 +72,16 @@ class Ranking(NamedTuple):
     origin: float
 
 
-def ranking(model: Any, sweep: CandidateSweep, X: Tensor) -> Ranking:
-    """Moments of all candidates, fresh vectors; arguments as in `outcome_moments`."""
+def ranking(model: Any, sweep: CandidateSweep, X: Tensor, *, own: Tensor | None = None) -> Ranking:
+    """Moments of all candidates, fresh vectors.
+
+    Args:
+        model: As in `outcome_moments`.
+        sweep: Moments in the model's units.
+        X: As in `outcome_moments`.
+        own: ``n`` variances to leave out, in the model's units, as `own_variance` gives them; other
+            transforms than `Standardize` have no use for them. None: nothing is left out.
+    """
     transform = getattr(model, "outcome_transform", None)
     rounding = _ROUNDING[X.dtype] * sweep.rounding_growth
     if transform is None or type(transform) is Standardize:
@@ -81,12 +89,20 @@ def ranking(model: Any, sweep: CandidateSweep, X: Tensor) -> Ranking:
             (1.0, 0.0) if transform is None else (float(transform.stdvs), float(transform.means))
         )
         deviation = sweep.prior_deviation
-        mean, variance = sweep.mean.clone(), sweep.variance.clamp_min(_LEAST_VARIANCE * deviation**2)
+        mean, variance = sweep.mean.clone(), shared_of(sweep.variance, own, deviation)
     else:
         mean, variance = outcome_moments(model, sweep.mean, sweep.variance.clamp_min(0), X)
         scale, origin, deviation = 1.0, 0.0, math.sqrt(float(variance.max()))
         variance = variance.clamp_min_(_LEAST_VARIANCE * deviation**2)
     return Ranking(mean, variance, rounding * deviation, scale, origin)
+
+
+def shared_of(variance: Tensor, own: Tensor | None, deviation: float) -> Tensor:
+    """Variances without the records' own part, at least what rounding leaves of the prior's; fresh."""
+    if own is None:
+        return variance.clamp_min(_LEAST_VARIANCE * deviation**2)
+    least = max(_LEAST_VARIANCE, 8 * torch.finfo(variance.dtype).eps)
+    return (variance - own).clamp_min_(least * deviation**2)
 
 
 def joint_moments(model: Any, sweep: CandidateSweep, X: Tensor) -> tuple[Tensor, Tensor]:

@@ -24,6 +24,7 @@ from botorch_private.modeler.models.outcome_units import (
     outcome_moments,
     ranking,
 )
+from botorch_private.modeler.models.own_variance import own_variance
 from botorch_private.modeler.models.prior import prior_of
 from botorch_private.modeler.models.snapshot import Snapshot
 from botorch_private.modeler.models.sweep import CandidateSweep
@@ -147,10 +148,16 @@ class DiscretePosterior(Model):
         return outcome_moments(self.model, self._sweep.mean, variance, self.candidates)
 
     @on_cpu_by_default
-    def ranking(self) -> Ranking:
-        """What candidates are compared by: moments without unit and origin, where the model has such."""
+    def ranking(self, *, shared: bool = False) -> Ranking:
+        """What candidates are compared by: moments without unit and origin, where the model has such.
+
+        Args:
+            shared: Leave a record's own part out of its variance (see `own_variance`), one number less
+                for each: of an unmeasured row, the variance of the part that records share is left.
+        """
         self._update()
-        return ranking(self.model, self._sweep, self.candidates)
+        own = own_variance(self.model, self._Z) if shared else None
+        return ranking(self.model, self._sweep, self.candidates, own=own)
 
     @on_cpu_by_default
     def posterior(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -96,7 +96,7 @@ def given_scores(values):
 @every_model
 def test_scores_equal_the_upper_confidence_bound_of_botorch(build, weights, maximize):
     model = build()
-    ours = ucb(model, posterior_transform=weights, maximize=maximize)
+    ours = ucb(model, posterior_transform=weights, maximize=maximize, exploration="theory")
     theirs = UpperConfidenceBound(
         model,
         beta=torch.tensor(ucb_beta(3, 40), dtype=torch.float64),

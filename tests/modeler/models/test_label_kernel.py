@@ -145,7 +145,7 @@ def test_botorch_agrees_about_every_row():
     theirs = model.posterior(release.candidates)
     assert torch.allclose(mean, theirs.mean.squeeze(-1), atol=1e-6)
     assert torch.allclose(variance, theirs.variance.squeeze(-1), atol=1e-6)
-    ours = DiscreteUCB(model, release.candidates, t=3)
+    ours = DiscreteUCB(model, release.candidates, t=3, exploration="theory")
     bound = UpperConfidenceBound(model, beta=ours.beta)
     assert torch.allclose(ours.scores(), bound(release.candidates.unsqueeze(-2)), atol=1e-6)
 
