@@ -12,8 +12,8 @@ dimensions it is l2 Laplace, in many it is as good as a Gaussian, and between it
 case. By reflection the loss has the same law in both directions.
 
 *Spheres.* ``|z| = r`` has the law ``Gamma(k)``, and ``c = cos(angle)`` that of a uniform direction:
-``(1 + c) / 2`` is ``Beta((k-1)/2, (k-1)/2)``, with distribution function ``F``. ``L > epsilon`` holds on a
-spherical cap, and so it does under the noise of the other record, around its own centre:
+``(1 + c) / 2`` is ``Beta((k-1)/2, (k-1)/2)``, with distribution function ``F``. ``L > epsilon`` holds on
+a spherical cap, and so it does under the noise of the other record, around its own centre:
 
 ``delta = E h(r)``, ``h(r) = F(x1) - e^epsilon F(x2)``,
 ``x1 = (m - epsilon) (m + epsilon + 2 r) / (4 m r)``,

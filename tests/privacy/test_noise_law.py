@@ -14,7 +14,7 @@ from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 LAWS = st.builds(
     NoiseLaw,
-    kind=st.sampled_from(["laplace", "gaussian"]),
+    kind=st.sampled_from(["laplace", "l2", "gaussian"]),
     dim=st.integers(1, 30),
     scale=st.floats(0.05, 50),
     features=st.just(30),

@@ -34,8 +34,8 @@ class NoisyProjection:
 
     A change of one record by one unit of distance changes only its own released row, and that row's
     law by at most ``(epsilon, delta)``. Hardt & Talwar (2010) for l2 Laplace noise, Joseph, Kulesza & Yu
-    (2025) for the same noise at a delta, Balle & Wang (2018) for Gaussian noise; the projection is public
-    and independent of the data, and its effect on the sensitivity is exact (`noise_law`,
+    (2025) for the same noise at a delta, Balle & Wang (2018) for Gaussian noise. The projection is
+    public and independent of the data, and its effect on the sensitivity is exact (`noise_law`,
     `gaussian.subspace_shrinkage`).
 
     Args:
