@@ -22,7 +22,7 @@ _DISTANCES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLERANCE = 1e-9  # relative
 _LARGEST = 1e6  # epsilon that is looked for
 _NODES, _LOG_TAIL = 8001, 80.0
-_FEW_NODES = 161  # where delta is an integral itself
+_FEW_NODES = 81  # where delta is an integral itself
 _TAILS, _LARGEST_EXPONENT = 60.0, 600.0  # of the length of noise, in logits of its quantiles
 _QUADRATURE, _CANCELLED = 0.99, 1e-4  # how far off quadrature may be, also where chances cancel
 
@@ -164,14 +164,14 @@ def _delta(epsilon: float, mu: np.ndarray) -> np.ndarray:
 def _l2_delta(epsilon: float, shifts: np.ndarray, dim: int) -> np.ndarray:
     """Chance of a loss above epsilon, less ``e^epsilon`` times that under the other record.
 
-    With the noise of length ``r`` (in scales), ``|z - m e| > r + epsilon`` says on which side of an angle it
+    With noise of length ``r``, in scales, ``|z - m e| > r + epsilon`` says on which side of an angle it
     points, by the law of cosines; from the other record, ``|w + m e| < r - epsilon``.
     """
     if epsilon > _LARGEST_EXPONENT:  # what is far out in the tail is no number: nothing is found
         return np.zeros(len(shifts))
     # Quantiles of the length, by a rule that puts as many nodes in the tails.
     tails = _TAILS + epsilon
-    places = np.linspace(-tails, tails, round((40 if len(shifts) == 1 else 10) * tails) + 1)
+    places = np.linspace(-tails, tails, round((40 if len(shifts) == 1 else 4) * tails) + 1)
     length = gamma(dim)
     below = expit(places)
     r = np.where(places < 0, length.ppf(below), length.isf(expit(-places)))
