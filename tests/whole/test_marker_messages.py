@@ -22,6 +22,8 @@ REVIEWED = {
         "part.name",
         "self.count",
         "self.epsilon",
+        "_NAMES[kind]",
+        "_NAMES[noise]",
         "type(self.cells).__name__",
     ],
     "declared: names, categories, ranges, and the file of ranges that says them": [

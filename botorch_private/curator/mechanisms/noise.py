@@ -74,12 +74,12 @@ def refuse_epsilon(noise: str, epsilon: float, delta: float) -> None:
     """
     validate.one_of(NOISES, noise=noise)
     validate.positive(epsilon=epsilon)
-    gaussian = noise == "gaussian" or (noise == "auto" and delta > DELTA_FP)
-    largest = LARGEST_EPSILON if gaussian else _LARGEST_PURE
+    kind = ("gaussian" if delta > DELTA_FP else "laplace") if noise == "auto" else noise
+    largest = _LARGEST_PURE if kind == "laplace" else LARGEST_EPSILON
     if epsilon > largest:
-        way_out = ", or take noise='laplace'" if gaussian else ""
+        way_out = "" if kind == "laplace" else ", or take noise='laplace'"
         raise ValueError(
-            f"epsilon must be at most {largest:g} for {'Gaussian' if gaussian else 'l2 Laplace'} noise, "
+            f"epsilon must be at most {largest:g} for {_NAMES[kind]} noise, "
             f"got {epsilon:g}: so large a one hides nothing; take a smaller one{way_out}"
         )
 
