@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.optimize import root_scalar
-from scipy.stats import beta, norm
+from scipy.special import expit
+from scipy.stats import beta, gamma, norm
 
 from botorch_private._base import validate
 from botorch_private.audit.findings import Check, Findings
@@ -21,6 +22,9 @@ _DISTANCES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLERANCE = 1e-9  # relative
 _LARGEST = 1e6  # epsilon that is looked for
 _NODES, _LOG_TAIL = 8001, 80.0
+_FEW_NODES = 81  # where delta is an integral itself
+_TAILS, _LARGEST_EXPONENT = 60.0, 600.0  # of the length of noise, in logits of its quantiles
+_QUADRATURE, _CANCELLED = 0.99, 1e-4  # how far off quadrature may be, also where chances cancel
 
 
 def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | None = None) -> Findings:
@@ -28,6 +32,7 @@ def guarantee_audit(guarantee: PrivacyGuarantee, distances: Sequence[float] | No
 
     What the noise costs at least is computed here once more, with SciPy alone and in another way
     than guarantees compute it: l2 Laplace noise by its largest privacy loss, ``D sqrt(d/r) / scale``;
+    l2 noise by quadrature over the length of the noise, of the chances that the loss is above epsilon;
     Gaussian noise by its exact trade-off (Balle & Wang 2018, Theorem 8) at ``mu = D / std``; through a
     random subspace the average of that over ``mu^2 = (D / std)^2 (d/r) B``, ``B ~ Beta(r/2, (d-r)/2)``.
     Labels of cells cost the logarithm of the odds of the truth, at any distance.
@@ -106,13 +111,18 @@ def least_epsilon(parts: Sequence[PrivacyGuarantee], distance: float, delta: flo
         shift = (distance if part.outcome_range is None else 1.0) / law.scale
         if law.kind == "laplace":
             pure += shift * _stretch(part)
+        elif law.kind == "l2":
+            stretches, weights = np.ones(1), np.ones(1)
+            if _subspace(part):
+                stretches, weights = _stretches(part.projection_dim or 1, part.features or 1, _FEW_NODES)
+            least.append(_least(partial(_l2_delta, dim=law.dim), stretches * shift, weights, delta))
         elif _subspace(part):
             stretches = _stretches(part.projection_dim or 1, part.features or 1)
-            least.append(_least_gaussian(*stretches, shift, delta))
+            least.append(_least(_delta, stretches[0] * shift, stretches[1], delta))
         else:
             squared += shift**2
     if squared:
-        least.append(_least_gaussian(np.ones(1), np.ones(1), math.sqrt(squared), delta))
+        least.append(_least(_delta, np.array([math.sqrt(squared)]), np.ones(1), delta))
     return max(pure, *least)
 
 
@@ -151,11 +161,45 @@ def _delta(epsilon: float, mu: np.ndarray) -> np.ndarray:
     return -np.exp(upper) * np.expm1(np.minimum(lower - upper, 0.0))
 
 
-def _least_gaussian(stretches: np.ndarray, weights: np.ndarray, mu: float, delta: float) -> float:
-    """Smallest epsilon at which the average delta over ``mu`` times the stretches is at most `delta`."""
+def _l2_delta(epsilon: float, shifts: np.ndarray, dim: int) -> np.ndarray:
+    """Chance of a loss above epsilon, less ``e^epsilon`` times that under the other record.
+
+    With noise of length ``r``, in scales, ``|z - m e| > r + epsilon`` says on which side of an angle it
+    points, by the law of cosines; from the other record, ``|w + m e| < r - epsilon``.
+    """
+    if epsilon > _LARGEST_EXPONENT:  # what is far out in the tail is no number: nothing is found
+        return np.zeros(len(shifts))
+    # Quantiles of the length, by a rule that puts as many nodes in the tails.
+    tails = _TAILS + epsilon
+    places = np.linspace(-tails, tails, round((40 if len(shifts) == 1 else 4) * tails) + 1)
+    length = gamma(dim)
+    below = expit(places)
+    r = np.where(places < 0, length.ppf(below), length.isf(expit(-places)))
+    masses = below * expit(-places) * (places[1] - places[0])
+    m = shifts[:, None]
+    first = (m**2 - epsilon**2 - 2 * r * epsilon) / (2 * r * m)
+    second = (epsilon**2 - m**2 - 2 * r * epsilon) / (2 * r * m)
+    if dim == 1:
+        near, far = ((0.5 * (c > -1) + 0.5 * (c > 1)) for c in (first, second))
+    else:
+        angle = beta((dim - 1) / 2, (dim - 1) / 2)
+        near, far = angle.cdf((1 + first) / 2), angle.cdf((1 + second) / 2)
+    with np.errstate(all="ignore"):
+        other = np.where(far > 0, np.exp(epsilon + np.log(far)), 0.0)
+    apart = np.where(m > epsilon, _QUADRATURE * (near - other) - _CANCELLED * near, 0.0)
+    return np.maximum(apart @ masses, 0.0)
+
+
+def _least(
+    delta_at: Callable[[float, np.ndarray], np.ndarray],
+    shifts: np.ndarray,
+    weights: np.ndarray,
+    delta: float,
+) -> float:
+    """Smallest epsilon at which the average delta over the shifts is at most `delta`."""
 
     def excess(epsilon: float) -> float:
-        return float(weights @ _delta(epsilon, mu * stretches)) - delta
+        return float(weights @ delta_at(epsilon, shifts)) - delta
 
     if delta <= 0 or excess(0.0) <= 0:
         return 0.0
@@ -168,15 +212,15 @@ def _least_gaussian(stretches: np.ndarray, weights: np.ndarray, mu: float, delta
 
 
 @lru_cache(maxsize=64)
-def _stretches(r: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+def _stretches(r: int, d: int, nodes: int = _NODES) -> tuple[np.ndarray, np.ndarray]:
     """How much a random subspace stretches a step, with probabilities.
 
     Quantiles of the Beta law, evenly in the logarithm of the upper tail, which a small delta comes from.
     """
-    log_tails = np.linspace(-_LOG_TAIL, 0.0, _NODES)
+    log_tails = np.linspace(-_LOG_TAIL, 0.0, nodes)
     tails = np.exp(log_tails)
     shares = beta(r / 2, (d - r) / 2).isf(tails)
     kept = shares > 0
-    weights = tails * (_LOG_TAIL / (_NODES - 1))
+    weights = tails * (_LOG_TAIL / (nodes - 1))
     weights[[0, -1]] /= 2  # the trapezoidal rule
     return np.sqrt(d / r * shares[kept]), weights[kept]

@@ -24,7 +24,7 @@ _SURE = 0.999
 def reference(law: NoiseLaw, count: int, rng: np.random.Generator) -> np.ndarray:
     """Sample the claimed law, ``count x law.dim``, on its grid."""
     rows = rng.standard_normal((count, law.dim))
-    if law.kind == "laplace":
+    if law.exponential:
         rows *= (rng.gamma(law.dim, size=count) / np.linalg.norm(rows, axis=1))[:, None]
     return np.rint(rows * (law.scale / law.grid)) * law.grid
 
@@ -55,7 +55,7 @@ def visible_error(law: NoiseLaw, rows: int, level: float) -> float:
         rows: Rows of noise, >= 1.
         level: Of the one check, in (0, 1).
     """
-    spread = law.dim**-0.5 if law.kind == "laplace" else float(chi.std(law.dim) / chi.mean(law.dim))
+    spread = law.dim**-0.5 if law.exponential else float(chi.std(law.dim) / chi.mean(law.dim))
     each = 1 / rows + 1 / _reference_rows(law, rows)
     return float(norm.isf(level / 2) + norm.ppf(_SURE)) * spread * each**0.5
 
@@ -86,7 +86,7 @@ def length_checks(lengths: np.ndarray, law: NoiseLaw, rng: np.random.Generator) 
     # Rounding moves a length by at most half a diagonal of a cell.
     slack = law.dim**0.5 * law.grid / 2
     lasting = chi(law.dim, scale=law.scale)
-    if law.kind == "laplace":
+    if law.exponential:
         lasting = gamma(law.dim, scale=law.scale)
     largest, count = lengths.max(), len(lengths)
     at_most = float(np.exp(count * lasting.logcdf(largest + slack)))

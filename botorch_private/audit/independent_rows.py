@@ -90,7 +90,7 @@ def repeated_rows(noises: Sequence[np.ndarray], law: NoiseLaw) -> Check | None:
     rows = sum(len(each) for each in steps)
     # Of two rows the chance to agree is the integral of the squared density, in cells of the grid.
     k = law.dim
-    if law.kind == "laplace":
+    if law.exponential:
         log_chance = gammaln(k / 2 + 1) - k / 2 * math.log(math.pi) - gammaln(k + 1) - k * math.log(2)
     else:
         log_chance = -k / 2 * math.log(4 * math.pi)

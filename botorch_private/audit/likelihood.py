@@ -23,7 +23,7 @@ def log_ratio(law: NoiseLaw, error: Tensor, shift: Tensor) -> Tensor:
         Nats, rounded.
     """
     near, far = error.norm(dim=-1), (error - shift).norm(dim=-1)
-    if law.kind == "laplace":
+    if law.exponential:
         ratio = (far - near) / law.scale
     else:
         ratio = (far.square() - near.square()) / (2 * law.scale**2)

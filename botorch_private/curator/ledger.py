@@ -288,9 +288,11 @@ def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee, *, again: bo
     """What to say where no epsilon at all is enough, as for Gaussian noise at a delta of 0."""
     agreed = f"a delta of {budget.delta:g} only" if budget.delta else "no delta"
     laws = [part.law for part in asked.parts or (asked,)]
-    gaussian = any(law is not None and law.kind == "gaussian" for law in laws)
+    kinds = {law.kind for law in laws if law is not None}
     delta = round_up(asked.delta, 2)
-    what = "Gaussian noise" if gaussian else "what is asked for"
+    what = (
+        "Gaussian noise" if "gaussian" in kinds else "l2 noise" if "l2" in kinds else "what is asked for"
+    )
     what += ", with what was released before," if again else ""
     return (
         f"the privacy budget has {agreed}, and {what} needs {delta}: agree to a budget "

@@ -14,6 +14,8 @@ from botorch_private.privacy.group_privacy import majorant_epsilon
 from botorch_private.privacy.random_shift import Squares, summed
 
 _LARGEST_ACCOUNTED = 100.0
+_LOSSES = 2000  # of one draw
+_ACCOUNTED_STEP = 1e-4  # what dp-accounting rounds losses to where nothing else is said
 
 
 class Law(Protocol):
@@ -30,8 +32,16 @@ class Law(Protocol):
         """Epsilon for so many records that move by a distance > 0 each, `arithmetic_slack` included."""
         ...
 
+    def pure_epsilon(self, distance: float, records: int = 1) -> float:
+        """The same at no delta but ``records * delta_fp``; infinite where there is no such bound."""
+        ...
+
     def gaussian_squares(self, distance: float, records: int = 1) -> Squares | None:
         """Law of the squared shift over standard deviation, where the noise is Gaussian."""
+        ...
+
+    def losses(self, distance: float, steps: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Losses no smaller than those of one draw, and their chances; None where it has no such law."""
         ...
 
     def arithmetic_slack(self, distance: float) -> float:
@@ -57,8 +67,10 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     Pure draws (l2 Laplace) add. Gaussian draws are one draw with ``mu^2 = sum mu_i^2``, averaged over
     random subspaces (`random_shift`). A mixture of both goes through dp-accounting's privacy loss
     distributions, or through basic composition where that costs less: l2 Laplace as a pure-epsilon
-    event (no one-dimensional Laplace pair is proved to dominate it), and Gaussian draws through random
-    subspaces together as an ``(epsilon, delta)`` event.
+    event (no one-dimensional Laplace pair is proved to dominate it), l2 noise by losses that are no
+    smaller than its own (`l2_noise`), and Gaussian draws through random subspaces together, and each
+    draw of l2 noise through one, as an ``(epsilon, delta)`` event. Where each draw has a pure bound,
+    the total is at most their sum.
 
     Every law says itself what it costs; nothing here knows its kind, so that a law of another kind
     needs no change here.
@@ -72,7 +84,8 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
         epsilon, the samplers' arithmetic included; infinite where ``delta`` is too small.
 
     Raises:
-        ImportError: If dp-accounting is needed and not installed.
+        ImportError: If dp-accounting is not installed, and needed: for a Gaussian beside other noise.
+            For l2 noise the sum of the pure bounds, or of the parts with delta shared, is taken instead.
     """
     shifts = [each for each in shifts if each.distance > 0]
     if all(law.pure for law, _, _ in shifts):
@@ -80,10 +93,14 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     if len(shifts) == 1:
         ((law, distance, records),) = shifts
         return law.epsilon(distance, delta, records)
+    least = sum(
+        law.epsilon(distance, delta, records) if law.pure else law.pure_epsilon(distance, records)
+        for law, distance, records in shifts
+    )
     slack = sum(records * law.arithmetic_slack(distance) for law, distance, records in shifts)
     ideal_delta = (delta - sum(records * law.delta_fp for law, _, records in shifts)) * math.exp(-slack)
     if ideal_delta <= 0:
-        return math.inf
+        return least
     squares = [law.gaussian_squares(distance, records) for law, distance, records in shifts]
     gaussian = [each for each in squares if each is not None]
     others = [each for each, square in zip(shifts, squares, strict=True) if square is None]
@@ -96,9 +113,15 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     basic = sum(_event(each, ideal_delta / noisy) for each in others)
     if together is not None:
         basic += together.epsilon(ideal_delta / noisy)
+    bounded, least = math.isfinite(least), min(least, basic + slack)
     if basic > _LARGEST_ACCOUNTED:  # there the accountant takes minutes to find the same
-        return basic + slack
-    return min(basic, _mixture_epsilon(together, others, ideal_delta)) + slack
+        return least
+    try:
+        return min(least, _mixture_epsilon(together, others, ideal_delta) + slack)
+    except ImportError:
+        if not bounded:
+            raise
+        return least
 
 
 class _Gaussian(NamedTuple):
@@ -140,8 +163,11 @@ def _mixture_epsilon(gaussian: _Gaussian | None, others: Sequence[Shift], delta:
             "pip install 'botorch-private[accounting]'"
         ) from error
     projected = gaussian if gaussian is not None and gaussian.projected else None
+    losses = [None if each.law.pure else each.law.losses(each.distance, _LOSSES) for each in others]
     # Half of delta pays for the events that have a delta of their own, half is left for the rest.
-    events = sum(not each.law.pure for each in others) + (projected is not None)
+    events = sum(not each.law.pure and law is None for each, law in zip(others, losses, strict=True)) + (
+        projected is not None
+    )
     event_delta = delta / (2 * events) if events else 0.0
 
     def event(epsilon: float, own_delta: float) -> Any:
@@ -153,9 +179,24 @@ def _mixture_epsilon(gaussian: _Gaussian | None, others: Sequence[Shift], delta:
             total = event(projected.epsilon(event_delta), event_delta)
         elif gaussian is not None:
             total = pld.from_gaussian_mechanism(1 / math.sqrt(gaussian.squares.values[0]))
-        for each in others:
-            own_delta = 0.0 if each.law.pure else event_delta
-            total = total.compose(event(_event(each, own_delta), own_delta))
+        for each, law in zip(others, losses, strict=True):
+            if law is None:
+                own_delta = 0.0 if each.law.pure else event_delta
+                total = total.compose(event(_event(each, own_delta), own_delta))
+            else:
+                one = pld.PrivacyLossDistribution(_rounded_up(*law))
+                total = total.compose(one.self_compose(each.records) if each.records > 1 else one)
         return float(total.get_epsilon_for_delta(delta))
     except (MemoryError, OverflowError):  # too far apart for its grid: basic composition decides
         return math.inf
+
+
+def _rounded_up(losses: np.ndarray, chances: np.ndarray) -> Any:
+    """A law of losses on the accountant's grid."""
+    from dp_accounting.pld import pld_pmf
+
+    places = np.ceil(losses / _ACCOUNTED_STEP).astype(np.int64)
+    grid, where = np.unique(places, return_inverse=True)
+    together = np.bincount(where, chances)
+    masses = dict(zip(grid.tolist(), together.tolist(), strict=True))
+    return pld_pmf.create_pmf(masses, _ACCOUNTED_STEP, 0.0, True)

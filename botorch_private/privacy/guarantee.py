@@ -212,6 +212,28 @@ class PrivacyGuarantee:
         delta = max(self.delta, records * self.delta_fp) if records > 1 else self.delta
         return total_epsilon(self.parts or (self,), distance, delta, records)
 
+    def pure_at(self, distance: float, records: int = 1) -> float:
+        """Epsilon for neighbours at `distance` units at no delta but `delta_fp`, beside that of `at`.
+
+        It is the largest privacy loss there is, grows in proportion to the distance, and holds at the
+        same time. For l2 Laplace noise it is that of `at`; l2 noise has both; for Gaussian noise, and
+        for what is known by its claim at a delta alone, it is infinite.
+
+        Args:
+            distance: Distance of the features in units of scaled space, >= 0.
+            records: How many records of one person move by up to that distance each, >= 1.
+        """
+        validate.non_negative(distance=distance)
+        validate.count(records=records)
+        return sum(part._pure_at(distance, records) for part in self.parts or (self,))
+
+    def _pure_at(self, distance: float, records: int) -> float:
+        far = distance if self.outcome_range is None else 1.0
+        moved = 1 if self.shared_outcomes else records
+        if self.law is not None:
+            return self.law.pure_epsilon(far, moved)
+        return math.inf if self.delta > 0 else total_epsilon((self,), distance, 0.0, records)
+
     @property
     def whole_record(self) -> float:
         """Epsilon for replacing a whole record by any other, at the same delta.

@@ -1,10 +1,12 @@
 r"""The law of the noise on one record, and what it costs at any distance.
 
-A record is rounded to a public grid, and integer noise is added on that grid. Two laws are known:
+A record is rounded to a public grid, and integer noise is added on that grid. Three laws are known:
 
 * ``"laplace"``: l2 Laplace, density proportional to ``exp(-|z| / scale)`` (the K-norm mechanism of
   Hardt & Talwar 2010 for the Euclidean ball; planar Laplace in two dimensions, Andres et al. 2013).
   The direction is uniform, the radius ``Gamma(dim, scale)``.
+* ``"l2"``: the same density, whose cost is counted at an epsilon and a delta (Joseph, Kulesza & Yu 2025;
+  `l2_noise`). A given scale costs less that way than by the largest loss, which remains a bound.
 * ``"gaussian"``: iid normal coordinates of standard deviation ``scale``.
 
 The continuous draw is rounded to the grid, which is post-processing of an ideal mechanism: the ideal
@@ -47,6 +49,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -56,6 +59,7 @@ from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.privacy.gaussian import gaussian_epsilon, subspace_shrinkage
 from botorch_private.privacy.group_privacy import majorant_epsilon
+from botorch_private.privacy.l2_noise import LARGEST_L2_DIM, Shifts, l2_epsilon, l2_losses
 from botorch_private.privacy.random_shift import Squares
 
 GRID = 2.0**-12
@@ -64,6 +68,11 @@ LARGEST_NORM = 1e4
 INPUT_ERROR = 2.0**-52
 SAMPLER_ERROR = 128 * 2.0**-53
 LARGEST_DIM = 2**40  # for which the sampler's error is counted above
+_NUDGE = 1 + 1e-15  # of a quotient, rounded against ourselves
+
+_l2_epsilon = lru_cache(maxsize=256)(
+    lambda delta, shift, dim: l2_epsilon(delta, Shifts.known(shift), dim)
+)
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,11 @@ class NoiseLaw:
     """Law of the noise added to one record.
 
     Args:
-        kind: ``"laplace"`` (l2 Laplace) or ``"gaussian"``.
+        kind: ``"laplace"`` (l2 Laplace), ``"l2"`` (the same noise at an epsilon and a delta) or
+            ``"gaussian"``.
         dim: Coordinates that carry noise, ``min(projection_dim, features)``.
-        scale: Radius scale of l2 Laplace, or standard deviation of a Gaussian coordinate, > 0, in
-            scaled units.
+        scale: Radius scale of l2 Laplace and l2 noise, or standard deviation of a Gaussian
+            coordinate, > 0, in scaled units.
         features: Features of a record, ``d``. Where ``dim < d`` the record went through a random
             projection that can stretch a difference by up to ``sqrt(d / dim)``.
         grid: Step of the public grid, > 0.
@@ -95,7 +105,7 @@ class NoiseLaw:
     """What the sampler's floating-point arithmetic adds to delta for each draw of the noise."""
 
     def __post_init__(self) -> None:
-        validate.one_of(("laplace", "gaussian"), kind=self.kind)
+        validate.one_of(("laplace", "l2", "gaussian"), kind=self.kind)
         validate.count(dim=self.dim, features=self.features)
         validate.positive(scale=self.scale, grid=self.grid)
         if self.dim > self.features:
@@ -106,9 +116,14 @@ class NoiseLaw:
             )
 
     @property
+    def exponential(self) -> bool:
+        """Whether the density is proportional to ``exp(-|z| / scale)``, else that of a Gaussian."""
+        return self.kind != "gaussian"
+
+    @property
     def variance(self) -> float:
         """Variance of one coordinate of the noise, in squared scaled units."""
-        return self.scale**2 * (self.dim + 1 if self.kind == "laplace" else 1)
+        return self.scale**2 * (self.dim + 1 if self.exponential else 1)
 
     @property
     def sensitivity(self) -> float:
@@ -131,7 +146,7 @@ class NoiseLaw:
 
     @property
     def pure(self) -> bool:
-        """Whether epsilon needs no delta, but for the floating-point error `delta_fp`."""
+        """Whether epsilon is counted at no delta, but for the floating-point error `delta_fp`."""
         return self.kind == "laplace"
 
     def gaussian_mu(self, distance: float, records: int = 1) -> float | None:
@@ -150,7 +165,8 @@ class NoiseLaw:
         Args:
             distance: Distance in scaled units, >= 0.
             delta: The total delta, ``records * delta_fp`` included. l2 Laplace spends no more than that.
-            records: How many records move by that distance at once, in whatever directions.
+            records: How many records move by that distance at once, in whatever directions. With l2
+                noise they add up, each with its share of delta.
 
         Returns:
             epsilon >= 0, infinite where a Gaussian law is asked for no more than ``records * delta_fp``.
@@ -158,11 +174,13 @@ class NoiseLaw:
         if distance == 0:
             return 0.0
         slack = records * self.arithmetic_slack(distance)
-        if self.kind == "laplace":
-            return records * (distance * self.sensitivity + self.rounding) / self.scale + slack
+        pure = self.pure_epsilon(distance, records)
         ideal_delta = (delta - records * DELTA_FP) * math.exp(-slack)
-        if ideal_delta <= 0:
-            return math.inf
+        if self.pure or ideal_delta <= 0:
+            return pure
+        if self.kind == "l2":
+            share = ideal_delta / records * (1 - 1e-12)
+            return min(pure, records * self._l2_epsilon(share, distance) + slack)
         mu = self.gaussian_mu(distance, records)
         if mu is not None:
             return gaussian_epsilon(ideal_delta, mu) + slack
@@ -170,6 +188,43 @@ class NoiseLaw:
         if records == 1:
             return gaussian_epsilon(ideal_delta, np.sqrt(squares), weights) + slack
         return majorant_epsilon(ideal_delta, squares, weights) + slack
+
+    @quiet_arithmetic
+    def pure_epsilon(self, distance: float, records: int = 1) -> float:
+        """Epsilon at no delta but ``records * delta_fp``; infinite for a Gaussian.
+
+        It is the largest privacy loss there is, and grows in proportion to the distance.
+
+        Args:
+            distance: Distance in scaled units, >= 0.
+            records: How many records move by that distance at once.
+        """
+        if distance == 0:
+            return 0.0
+        if not self.exponential:
+            return math.inf
+        largest = (distance * self.sensitivity + self.rounding) / self.scale
+        return records * (largest + self.arithmetic_slack(distance))
+
+    def losses(self, distance: float, steps: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """A law of losses that is no smaller than that of the noise; None where none is known.
+
+        Args:
+            distance: Distance in scaled units, > 0.
+            steps: How many losses.
+
+        Returns:
+            Rising losses and their probabilities, the sampler's arithmetic not included.
+        """
+        if self.kind != "l2" or self.dim < self.features or self.dim > LARGEST_L2_DIM:
+            return None
+        return l2_losses((distance + self.rounding) / self.scale * _NUDGE, self.dim, steps)
+
+    def _l2_epsilon(self, delta: float, distance: float) -> float:
+        if self.dim == self.features:
+            return _l2_epsilon(delta, (distance + self.rounding) / self.scale * _NUDGE, self.dim)
+        shift, weights = self.shift(distance)
+        return l2_epsilon(delta, Shifts(shift / self.scale * _NUDGE, weights), self.dim)
 
     def gaussian_squares(self, distance: float, records: int = 1) -> Squares | None:
         """Law of ``mu^2``, ``mu`` being shift over standard deviation; None for other noise.
@@ -189,7 +244,7 @@ class NoiseLaw:
     def radius(self, probability: float) -> float:
         """Radius that holds the noise with ``probability`` in (0, 1), in scaled units."""
         validate.probability(probability=probability)
-        if self.kind == "laplace":
+        if self.exponential:
             return self.scale * float(gammaincinv(self.dim, probability))
         return self.scale * math.sqrt(float(chdtri(self.dim, 1 - probability)))
 
@@ -201,11 +256,11 @@ class NoiseLaw:
 
     def _tail_radius(self) -> float:
         # Half of DELTA_FP: the other half is room for the float error of the radius itself.
-        if self.kind == "laplace":
+        if self.exponential:
             return self.scale * float(gammainccinv(self.dim, DELTA_FP / 2))
         return self.scale * math.sqrt(float(chdtri(self.dim, DELTA_FP / 2)))
 
     def _cell_error(self, rho: float) -> float:
         error = SAMPLER_ERROR * rho
-        slope = 1 / self.scale if self.kind == "laplace" else rho / self.scale**2
+        slope = 1 / self.scale if self.exponential else rho / self.scale**2
         return 4 * self.dim * error / self.grid + math.sqrt(self.dim) * error * slope

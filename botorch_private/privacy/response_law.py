@@ -93,6 +93,13 @@ class ResponseLaw:
         """True: epsilon needs no delta."""
         return True
 
+    def losses(self, distance: float, steps: int) -> None:
+        """None: a label costs its pure epsilon."""
+
+    def pure_epsilon(self, distance: float, records: int = 1) -> float:
+        """The same as `epsilon`, which needs no delta."""
+        return self.epsilon(distance, records=records)
+
     def gaussian_mu(self, distance: float, records: int = 1) -> None:
         """None: labels are no Gaussian draw."""
 

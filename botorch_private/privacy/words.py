@@ -165,17 +165,24 @@ def noise(guarantee: Any) -> str:
     deviation = math.sqrt(law.variance)
     if guarantee.outcome_range is not None:
         low, high = guarantee.outcome_range
-        name = "Laplace" if law.kind == "laplace" else "Gaussian"
+        name = "Laplace" if law.exponential else "Gaussian"
         return (
             f"Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
             f"outcome's own unit, drawn once for each record and kept."
         )
-    linear = "grows in proportion" if law.kind == "laplace" else "grows faster than in proportion"
+    linear = "grows in proportion" if law.pure else "grows faster than in proportion"
     record = "its record" if law.dim == law.features else "its record's projection"
-    name = "l2 Laplace" if law.kind == "laplace" else "Gaussian"
+    name = {"laplace": "l2 Laplace", "l2": "l2", "gaussian": "Gaussian"}[law.kind]
+    pure = ""
+    if law.kind == "l2":
+        largest = round_up(law.pure_epsilon(1.0))
+        pure = (
+            f" At a delta of {round_up(law.delta_fp, 2)}, epsilon is {largest} at 1 unit, and grows in "
+            f"proportion."
+        )
     return (
         f"Noise: {name}, standard deviation {round_down(deviation)} units in each of {law.dim} "
-        f"coordinates; epsilon {linear} to distance. In 95 % of cases a released row lies within "
+        f"coordinates; epsilon {linear} to distance.{pure} In 95 % of cases a released row lies within "
         f"{round_down(guarantee.location_radius(0.95))} units of {record}; who knows more than the row "
         f"locates it better."
     )

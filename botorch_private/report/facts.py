@@ -195,7 +195,8 @@ def public_facts(
     )
     costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
     # Different kinds of noise take seconds to add up at each distance.
-    slow = len({None if part.law is None else part.law.kind for part in together.parts}) > 1
+    kinds = {None if part.law is None else part.law.kind for part in together.parts}
+    slow = len(kinds) > 1 or (len(together.parts) > 1 and "l2" in kinds)
     curve: list[Cost] = []
     if not whole and not any(math.isinf(cost.epsilon) for cost in costs):
         spaced = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()

@@ -172,7 +172,7 @@ def bayes_error(
     for start in tqdm(starts, desc="attacker", disable=not progress, delay=_SILENT_SECONDS, leave=False):
         some = slice(start, start + step)
         distances = torch.cdist(rows[some], scaled, compute_mode="donot_use_mm_for_euclid_dist")
-        if law.kind == "laplace":
+        if law.exponential:
             weights = torch.softmax(-distances / law.scale, dim=1)
         else:
             weights = torch.softmax(-distances.square() / (2 * law.scale**2), dim=1)

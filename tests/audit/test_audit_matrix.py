@@ -15,8 +15,12 @@ from botorch_private.audit import empirical_epsilon
 EPSILONS = [0.5, 1.0, 2.0, 3.0, 5.0]
 BOTH = pytest.mark.parametrize(
     "noise",
-    [{"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}],
-    ids=["laplace", "gaussian"],
+    [
+        {"noise": "laplace"},
+        {"noise": "l2", "delta": 1e-5},
+        {"noise": "gaussian", "delta": 1e-5},
+    ],
+    ids=["laplace", "l2", "gaussian"],
 )
 
 

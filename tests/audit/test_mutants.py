@@ -22,7 +22,8 @@ from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.publish import publish
 
 LAPLACE, GAUSSIAN = {"noise": "laplace"}, {"noise": "gaussian", "delta": 1e-5}
-BOTH = pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+L2 = {"noise": "l2", "delta": 1e-5}
+BOTH = pytest.mark.parametrize("noise", [LAPLACE, L2, GAUSSIAN], ids=["laplace", "l2", "gaussian"])
 
 
 SCALING = PublicScaling([0.0, -5.0, 100.0], [1.0, 5.0, 300.0])

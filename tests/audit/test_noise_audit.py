@@ -20,7 +20,7 @@ from botorch_private.audit.goodness_of_fit import length_checks, reference, visi
 from botorch_private.audit.independent_rows import repeated_rows, row_checks
 
 PAPER = 8126  # records
-KINDS = pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+KINDS = pytest.mark.parametrize("kind", ["laplace", "l2", "gaussian"])
 
 
 def law(kind, dim, features=None, scale=0.3):
@@ -79,6 +79,7 @@ def test_the_smallest_error_that_is_seen_is_seen_in_nearly_all_cases(kind, dim):
         (1, {"projection_dim": 3}),
         (6, {"projection_dim": 12}),
         (22, {"projection_dim": 10, "noise": "gaussian", "delta": 1e-5}),
+        (22, {"projection_dim": 10, "noise": "l2", "delta": 1e-5}),
         (2, {"projection_dim": 1, "noise": "laplace"}),
     ],
 )

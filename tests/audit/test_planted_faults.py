@@ -143,6 +143,9 @@ def off_centre(law, count, source):
     ("fault", "mechanism", "d", "said"),
     [
         pytest.param(narrower(0.95), GAUSSIAN, 22, "as wide", id="gaussian 5 % too narrow"),
+        pytest.param(
+            narrower(0.95), NoisyProjection(3.0, 1e-5, noise="l2"), 22, "as wide", id="l2 5 % too narrow"
+        ),
         pytest.param(narrower(0.95), LAPLACE, 2, "as wide", id="laplace 5 % too narrow"),
         pytest.param(narrower(1.05), LAPLACE, 22, "as wide", id="laplace 5 % too wide"),
         pytest.param(narrower(0.5), LAPLACE, 22, "as wide", id="halved, 22"),

@@ -14,7 +14,7 @@ from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 LAWS = st.builds(
     NoiseLaw,
-    kind=st.sampled_from(["laplace", "gaussian"]),
+    kind=st.sampled_from(["laplace", "l2", "gaussian"]),
     dim=st.integers(1, 30),
     scale=st.floats(0.05, 50),
     features=st.just(30),
@@ -114,7 +114,7 @@ def test_a_coarser_grid_costs_what_it_adds_to_the_distance(kind, features):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("cauchy", 2, 1.0, 2), "kind must be one of 'laplace', 'gaussian', got 'cauchy'"),
+        (("cauchy", 2, 1.0, 2), "kind must be one of 'laplace', 'l2', 'gaussian', got 'cauchy'"),
         (("laplace", 3, 1.0, 2), "dim must be at most features=2, got 3"),
         (("laplace", 0, 1.0, 2), "dim must be an integer >= 1, got 0"),
         (("laplace", 2, 0.0, 2), "scale must be a finite number > 0, got 0.0"),

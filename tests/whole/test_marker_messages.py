@@ -22,6 +22,10 @@ REVIEWED = {
         "part.name",
         "self.count",
         "self.epsilon",
+        "_NAMES[kind]",
+        "_NAMES[noise]",
+        "LARGEST_L2_DIM",
+        "self.noise",
         "type(self.cells).__name__",
     ],
     "declared: names, categories, ranges, and the file of ranges that says them": [

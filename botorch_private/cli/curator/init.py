@@ -99,6 +99,13 @@ def add(verbs: Any) -> None:
         "smaller (default: 0)",
     )
     option(
+        "--noise",
+        choices=("auto", "laplace", "l2", "gaussian"),
+        default="auto",
+        help="law of the noise: 'laplace' is pure, 'l2' and 'gaussian' need --delta; 'auto' takes the "
+        "smallest (default: auto)",
+    )
+    option(
         "--projection-dim",
         type=int,
         metavar="R",
@@ -237,8 +244,13 @@ def _mechanism(options: argparse.Namespace) -> Mechanism | Callable[[Cells], Mec
     if not options.whole_record:
         if options.cells is not None:
             raise ValueError("--cells needs --whole-record")
-        return NoisyProjection(options.epsilon, options.delta, options.projection_dim)
-    for option, given in (("--delta", options.delta), ("--projection-dim", options.projection_dim)):
+        return NoisyProjection(options.epsilon, options.delta, options.projection_dim, options.noise)
+    noise = options.noise != "auto"
+    for option, given in (
+        ("--delta", options.delta),
+        ("--projection-dim", options.projection_dim),
+        ("--noise", noise),
+    ):
         if given:
             raise ValueError(f"{option} must be left out with --whole-record: what is told is pure")
     return partial(CellResponse, options.epsilon)

@@ -22,9 +22,11 @@ from botorch_private.curator.mechanisms.entropy import (
     sum_by_halves,
 )
 from botorch_private.privacy.gaussian import LARGEST_EPSILON, gaussian_noise_std
+from botorch_private.privacy.l2_noise import LARGEST_L2_DIM, Shifts, l2_scale
 from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
-NOISES = ("auto", "laplace", "gaussian")
+NOISES = ("auto", "laplace", "l2", "gaussian")
+_NAMES = {"laplace": "l2 Laplace", "l2": "l2", "gaussian": "Gaussian"}
 _LARGEST_PURE = 1e300  # the scale of the noise is still a number
 _NUDGE = 1e-11
 _ITERATIONS = 50
@@ -35,10 +37,10 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
     """Return the smallest noise that keeps ``(epsilon, delta)`` at one unit of distance.
 
     Args:
-        noise: ``"laplace"``, ``"gaussian"``, or ``"auto"``: the one with the smaller variance per
-            coordinate. ``"auto"`` with ``delta = 0`` is l2 Laplace.
+        noise: ``"laplace"``, ``"l2"``, ``"gaussian"``, or ``"auto"``: the one with the smallest variance
+            per coordinate. ``"auto"`` with ``delta = 0`` is l2 Laplace.
         epsilon: Privacy parameter at one unit, > 0; see `refuse_epsilon`.
-        delta: Privacy parameter in [0, 1); a Gaussian needs more than `noise_law.DELTA_FP`.
+        delta: Privacy parameter in [0, 1); all but l2 Laplace need more than `noise_law.DELTA_FP`.
         dim: Coordinates that carry noise, ``min(projection_dim, features)``.
         features: Features of a record, ``d``.
 
@@ -54,6 +56,13 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
         return gaussian if gaussian.variance < laplace.variance else laplace
     if noise == "laplace":
         return _laplace(epsilon, dim=dim, features=features)
+    if delta <= DELTA_FP:
+        raise ValueError(
+            f"delta must be above {DELTA_FP:.0e} for {_NAMES[noise]} noise, got {delta!r}; "
+            f"use noise='laplace' for a pure guarantee"
+        )
+    if noise == "l2":
+        return _l2(epsilon, delta, dim=dim, features=features)
     return _gaussian(epsilon, delta, dim=dim, features=features)
 
 
@@ -65,12 +74,12 @@ def refuse_epsilon(noise: str, epsilon: float, delta: float) -> None:
     """
     validate.one_of(NOISES, noise=noise)
     validate.positive(epsilon=epsilon)
-    gaussian = noise == "gaussian" or (noise == "auto" and delta > DELTA_FP)
-    largest = LARGEST_EPSILON if gaussian else _LARGEST_PURE
+    kind = ("gaussian" if delta > DELTA_FP else "laplace") if noise == "auto" else noise
+    largest = _LARGEST_PURE if kind == "laplace" else LARGEST_EPSILON
     if epsilon > largest:
-        way_out = ", or take noise='laplace'" if gaussian else ""
+        way_out = "" if kind == "laplace" else ", or take noise='laplace'"
         raise ValueError(
-            f"epsilon must be at most {largest:g} for {'Gaussian' if gaussian else 'l2 Laplace'} noise, "
+            f"epsilon must be at most {largest:g} for {_NAMES[kind]} noise, "
             f"got {epsilon:g}: so large a one hides nothing; take a smaller one{way_out}"
         )
 
@@ -138,7 +147,7 @@ def sample_on_grid(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
 def unrounded(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     """The same before it is rounded, ``count x dim`` float64; `noise_law` counts how far it is off."""
     directions = normals(entropy, count * law.dim).reshape(count, law.dim)
-    if law.kind == "laplace":
+    if law.exponential:
         radius = gammas(entropy, count, law.dim)
         radius /= np.sqrt(sum_by_halves(np.square(directions)))
         directions *= radius[:, None]
@@ -151,12 +160,27 @@ def _laplace(epsilon: float, *, dim: int, features: int) -> NoiseLaw:
     return _solve(unit, epsilon, DELTA_FP, lambda rest: (unit.sensitivity + unit.rounding) / rest)
 
 
-def _gaussian(epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
-    if delta <= DELTA_FP:
+def _l2(epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
+    if dim > LARGEST_L2_DIM:
         raise ValueError(
-            f"delta must be above {DELTA_FP:.0e} for Gaussian noise, got {delta!r}; "
-            f"use noise='laplace' for a pure guarantee"
+            f"noise must be 'gaussian' for more than {LARGEST_L2_DIM} dimensions, where l2 noise is no "
+            f"narrower, got 'l2' for {dim}"
         )
+    unit = NoiseLaw("l2", dim, 1.0, features)
+    shifts = Shifts(*unit.shift(1.0))
+    law = replace(unit, scale=l2_scale(epsilon, delta - DELTA_FP, dim, shifts))
+    for step in range(_ITERATIONS):
+        # Scale times epsilon falls where epsilon grows: by as much as is missing is enough.
+        excess = law.epsilon(1.0, delta) / epsilon
+        if excess <= 1:
+            return law
+        if excess > 2:
+            break
+        law = replace(unit, scale=law.scale * excess * (1 + _NUDGE * 4**step))
+    raise _too_wide(unit, epsilon)
+
+
+def _gaussian(epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
     unit = NoiseLaw("gaussian", dim, 1.0, features)
     shift, weights = unit.shift(1.0)
 
@@ -184,7 +208,11 @@ def _solve(
             break
         # More each time: far out, an average over projections has fewer digits than its root is given.
         law = replace(unit, scale=scale_for(rest) * (1 + _NUDGE * 2**step))
-    raise ValueError(
+    raise _too_wide(unit, epsilon)
+
+
+def _too_wide(unit: NoiseLaw, epsilon: float) -> ValueError:
+    return ValueError(
         f"epsilon must be larger for noise in {unit.dim} dimensions: float64 cannot draw noise that "
         f"wide on a grid of {unit.grid}, got {epsilon!r}"
     )

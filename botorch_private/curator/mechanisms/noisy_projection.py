@@ -33,9 +33,10 @@ class NoisyProjection:
     """Project at random, round to a public grid, add calibrated noise once per record.
 
     A change of one record by one unit of distance changes only its own released row, and that row's
-    law by at most ``(epsilon, delta)``. Hardt & Talwar (2010) for l2 Laplace noise, Balle & Wang
-    (2018) for Gaussian noise; the projection is public and independent of the data, and its effect
-    on the sensitivity is exact (`noise_law`, `privacy_curve.subspace_shrinkage`).
+    law by at most ``(epsilon, delta)``. Hardt & Talwar (2010) for l2 Laplace noise, Joseph, Kulesza & Yu
+    (2025) for the same noise at a delta, Balle & Wang (2018) for Gaussian noise. The projection is
+    public and independent of the data, and its effect on the sensitivity is exact (`noise_law`,
+    `gaussian.subspace_shrinkage`).
 
     Args:
         epsilon: Privacy parameter for neighbours at one unit of distance, > 0.
@@ -44,10 +45,12 @@ class NoisyProjection:
         projection_dim: Width ``r`` of a released row. None: no projection, coordinates keep their
             meaning. ``r >= d``: a random rotation into ``R^r`` after the noise, which keeps all
             distances. ``r < d``: a random subspace before the noise.
-        noise: ``"laplace"`` (l2 Laplace: pure, epsilon grows linearly with distance),
-            ``"gaussian"`` (needs ``delta > 0``, epsilon grows faster), or ``"auto"``: the smaller
-            variance per coordinate. With ``projection_dim < d``, l2 Laplace must pay ``sqrt(d/r)``;
-            ``"auto"`` with ``delta = 0`` is refused there rather than paying it in silence.
+        noise: ``"laplace"`` (l2 Laplace: pure, epsilon grows linearly with distance), ``"l2"`` (the same
+            density with less noise, needs ``delta > 0``; epsilon grows little faster than linearly, and
+            has a pure bound beside), ``"gaussian"`` (needs ``delta > 0``, epsilon grows faster), or
+            ``"auto"``: the smallest variance per coordinate. With ``projection_dim < d``, l2 Laplace
+            must pay ``sqrt(d/r)``; ``"auto"`` with ``delta = 0`` is refused there rather than paying it
+            in silence.
 
     Raises:
         ValueError: If a parameter is outside its range.
@@ -70,9 +73,9 @@ class NoisyProjection:
             validate.count(projection_dim=self.projection_dim)
         refuse_epsilon(self.noise, self.epsilon, self.delta)
         plain_numbers(self)
-        if self.noise == "gaussian" and self.delta <= DELTA_FP:
+        if self.noise in ("l2", "gaussian") and self.delta <= DELTA_FP:
             raise ValueError(
-                f"delta must be above {DELTA_FP:.0e} for noise='gaussian', got {self.delta!r}"
+                f"delta must be above {DELTA_FP:.0e} for noise={self.noise!r}, got {self.delta!r}"
             )
 
     @property
@@ -101,7 +104,7 @@ class NoisyProjection:
         return PrivacyGuarantee(
             mechanism="NoisyProjection",
             epsilon=float(self.epsilon),
-            delta=DELTA_FP if law.kind == "laplace" else float(self.delta),
+            delta=DELTA_FP if law.pure else float(self.delta),
             delta_fp=DELTA_FP,
             holds=True,
             assumptions=PrivacyGuarantee.OF_A_RELEASE,
@@ -143,8 +146,8 @@ class NoisyProjection:
         require_draw_memory(self, n, d)
         law, maps = self.law(d), self._maps(d, entropy)
         more: Callable[[Tensor], Tensor] | None = None
-        if law.dim == d or law.kind == "laplace":
-            # Averaged over projections, the Gaussian's cost holds for records that were there before
+        if law.dim == d or law.pure:
+            # Averaged over projections, the cost at a delta holds for records that were there before
             # the projection was: who knows it can choose a record that it stretches most.
             def release_more(further: Tensor) -> Tensor:
                 return self._release(check_scaled(further, minimum_rows=1), law, maps, entropy)

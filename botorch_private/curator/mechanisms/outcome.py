@@ -44,7 +44,8 @@ class OutcomeMechanism:
         delta: Privacy parameter in [0, 1). 0 asks for a pure guarantee: Laplace noise.
         bound: Smallest and largest outcome, in raw units: public, from what the outcome means, never
             from the table. What lies outside is clipped, and nobody is told.
-        noise: ``"laplace"``, ``"gaussian"`` (needs ``delta > 0``), or ``"auto"``: the smaller variance.
+        noise: ``"laplace"``, ``"l2"`` (Laplace at a delta) or ``"gaussian"`` (both need ``delta > 0``),
+            or ``"auto"``: the smallest variance.
 
     Raises:
         ValueError: If a parameter is outside its range.
@@ -99,7 +100,7 @@ class OutcomeMechanism:
         one = PrivacyGuarantee(
             mechanism="OutcomeMechanism",
             epsilon=self.epsilon,
-            delta=DELTA_FP if law.kind == "laplace" else self.delta,
+            delta=DELTA_FP if law.pure else self.delta,
             delta_fp=DELTA_FP,
             holds=True,
             assumptions=(

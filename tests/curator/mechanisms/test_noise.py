@@ -146,6 +146,24 @@ def test_probabilities_on_the_grid_keep_the_metric_guarantee(kind):
         assert excess > 0.99 * delta  # and nothing is wasted
 
 
+@pytest.mark.parametrize(("dim", "features"), [(1, 1), (22, 22), (10_000, 10_000), (5, 22)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (8.0, 1e-12)])
+def test_l2_noise_keeps_epsilon_and_wastes_little(dim, features, epsilon, delta):
+    law = calibrate("l2", epsilon, delta, dim=dim, features=features)
+    assert epsilon * (1 - 2e-3) < law.epsilon(1.0, delta) <= epsilon
+    assert law.variance < calibrate("gaussian", epsilon, delta, dim=dim, features=features).variance
+    assert law.pure_epsilon(1.0) > epsilon * (1 - 1e-9)  # in one dimension next to nothing is gained
+    assert law.epsilon(1.0, DELTA_FP) == law.pure_epsilon(1.0)  # without a delta it is l2 Laplace
+
+
+def test_a_whole_record_of_22_features_costs_little_more_than_in_proportion():
+    guarantee = NoisyProjection(3.0, 1e-5, noise="l2").guarantee(1000, 22)
+    assert guarantee.at(50.0) < 205
+    assert guarantee.at(50.0) < guarantee.pure_at(50.0) < 205
+    assert "At a delta of 8.9e-16, epsilon is 4." in str(guarantee)
+    assert type(guarantee).from_json(guarantee.to_json()) == guarantee
+
+
 def test_gaussian_noise_without_delta_is_refused():
     with pytest.raises(ValueError, match="delta must be above 9e-16 for Gaussian noise, got 0.0"):
         calibrate("gaussian", 1.0, 0.0, dim=2, features=2)
