@@ -14,7 +14,6 @@ from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.exchange.search_prior import SearchPrior
-from botorch_private.modeler.acquisition.best_of_labels import EXPLORED, BestOfLabels
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -34,12 +33,8 @@ class Modeler:
     The first ``n_initial`` rows are chosen uniformly at random, the others by `DiscreteUCB` on a
     refitted `make_model`. A row is never asked twice, since a curator answers a repeat from memory.
 
-    In a release of labels, rows of one label do not differ, and the best record is sought, not the best
-    label: each label has the score ``mean + sqrt(beta) (shared + own)``. ``shared`` is the deviation of
-    what its rows have in common, and ``own`` that of what they differ by, judged from the label's own
-    answers (see ``acquisition/best_of_labels.py``). A row of the label with the largest score is asked,
-    at random. The schedule of ``beta`` is taken by a fifth there, times ``beta_scale``. With
-    ``exploration="theory"`` it is the usual bound there as well.
+    In a release of labels, rows of one label do not differ: a row of the label with the largest score is
+    asked, at random.
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
@@ -56,9 +51,10 @@ class Modeler:
             data, or where features are many and related.
         beta: Overrides the schedule by a number >= 0.
         beta_scale: Factor of the theory's schedule, > 0, in all rounds. None: that of ``exploration``.
-        exploration: ``"shared"``, as is best in trials: by the deviation of the part that records share,
-            with the theory's schedule for 10 rounds, warm-up apart, and a fifth of it afterwards.
-            ``"theory"``: as the regret bounds ask. See `DiscreteUCB`.
+        exploration: ``"shared"``: by the deviation of the part that records share, with the theory's
+            schedule for 10 rounds, warm-up apart, and a fifth of it afterwards. ``"theory"``: as the
+            regret bounds ask. See `DiscreteUCB`. None: what was best in trials, the first for a release
+            with noise, and the second for labels.
         outcome_noise: Rough share of the outcome's variance that no record explains, in (0, 1), as in
             `make_model`. None: BoTorch's prior, which expects almost none.
         ard: Whether each feature has a length-scale of its own: only for a release without rotation or
@@ -95,7 +91,7 @@ class Modeler:
         denoise: bool = False,
         beta: float | None = None,
         beta_scale: float | None = None,
-        exploration: str = SHARED,
+        exploration: str | None = None,
         outcome_noise: float | None = None,
         ard: bool = False,
         prior: SearchPrior | None = None,
@@ -115,6 +111,8 @@ class Modeler:
             validate.non_negative(beta=beta)
         if beta_scale is not None:
             validate.positive(beta_scale=beta_scale)
+        if exploration is None:
+            exploration = SHARED if release.cells is None else THEORY
         validate.one_of(EXPLORATIONS, exploration=exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
@@ -327,18 +325,14 @@ class Modeler:
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
         posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acquisition, beta_scale, exploration = DiscreteUCB, self.beta_scale, self.exploration
-        if self.release.cells is not None and exploration == SHARED:
-            acquisition, exploration = BestOfLabels, THEORY  # it takes the parts of the variance itself
-            beta_scale = EXPLORED * (1.0 if beta_scale is None else beta_scale)
-        acqf = acquisition(
+        acqf = DiscreteUCB(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             None,
             t=max(1, rounds - self.n_initial + 1),
             failure_probability=self.failure_probability,
             beta=self.beta,
-            beta_scale=beta_scale,
-            exploration=exploration,
+            beta_scale=self.beta_scale,
+            exploration=self.exploration,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 

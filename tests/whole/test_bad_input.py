@@ -126,7 +126,7 @@ INDICES = [-1, N, True, 1.0, "1", None]
 ROW = "must be an? (row index in 0..49|integer)"
 PROJECTED = NoisyProjection(1.0, projection_dim=2)
 WIDE = "delta must be > 0 for projection_dim=2 < d=3 .* or accept noise='laplace'"
-NOISES = "noise must be one of 'auto', 'laplace', 'gaussian', got"
+NOISES = "noise must be one of 'auto', 'laplace', 'l2', 'gaussian', got"
 DTYPE = "dtype must be torch.float64 or torch.float32"
 REFUSED = [
     # mechanisms

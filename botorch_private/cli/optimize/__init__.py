@@ -77,7 +77,7 @@ def add_optimize(commands: Any) -> None:
     setting(
         "--exploration",
         choices=("shared", "theory"),
-        help="by the deviation of what records share, or as the regret bounds ask (default: shared)",
+        help="by what records share, or as regret bounds ask (default: shared; cells: theory)",
     )
     setting(
         "--outcome-noise",

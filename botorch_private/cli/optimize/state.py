@@ -29,7 +29,7 @@ class Settings:
         seed: Of the modeler's generator.
         n_initial: As in `Modeler`, like the others.
         beta_scale: Factor of the schedule; None: that of ``exploration``.
-        exploration: Which deviation counts.
+        exploration: Which deviation counts; None: as is best for the release.
         outcome_noise: Share of the outcome's variance that no record explains.
         denoise: Whether to search denoised rows.
     """
@@ -37,7 +37,7 @@ class Settings:
     seed: int
     n_initial: int = 5
     beta_scale: float | None = None
-    exploration: str = "shared"
+    exploration: str | None = None
     outcome_noise: float | None = None
     denoise: bool = False
 

@@ -301,9 +301,6 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         mean, deviation = ranking.mean, ranking.variance.sqrt_()
         return (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
 
-    def _bound_of_labels(self, posterior: LabelPosterior, ranking: Ranking) -> Tensor:
-        return self._bound(ranking)
-
     @staticmethod
     def _finite(scores: Tensor, ranking: Ranking | None) -> Tensor:
         scale, origin = (1.0, 0.0) if ranking is None else (ranking.scale, ranking.origin)
@@ -381,7 +378,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
     ) -> int:
         """A row of the best label that has one left: rows of one label do not differ."""
         ranking = posterior.label_ranking(shared=self.exploration == SHARED)
-        scores = self._finite(self._bound_of_labels(posterior, ranking), ranking)
+        scores = self._finite(self._bound(ranking), ranking)
         used_up = (posterior.rows.left(closed) == 0).nonzero().squeeze(-1).tolist()
         label = best_index(scores, used_up, generator, ranking.resolution)
         return posterior.rows.one_of(label, closed, generator)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from botorch.models.transforms.outcome import Standardize
@@ -26,14 +26,6 @@ from botorch_private.modeler.models.sweep import CandidateSweep
 
 _LEAST_SHARE = 1e-12  # of the largest variance, as in `ranking`
 _NO_ROW = -1.0  # number of a row that is not there: equal to no other
-
-
-class Answers(NamedTuple):
-    """Labels, targets and noise variances of ``t`` answered rows, in the model's units."""
-
-    labels: Tensor
-    targets: Tensor
-    noise: Tensor
 
 
 class LabelPosterior(DiscretePosterior):
@@ -77,20 +69,6 @@ class LabelPosterior(DiscretePosterior):
         self._update()
         own = own_variance(self.model, self._unseen) if shared else None
         return ranking(self.model, self._sweep, self._unseen, own=own)
-
-    def own_variance(self) -> Tensor:
-        """Variance of a row that no other row shares, of each label: ``K`` numbers, model's units."""
-        self._update()
-        *scaled, kernel = kernel_parts(self.model.covar_module)
-        with torch.no_grad():
-            own = kernel.own_variance(self._unseen).double()
-            return own * (scaled[0].outputscale.double() if scaled else 1.0)
-
-    def answers(self) -> Answers:
-        """What was answered, rows that are only assumed to be left out."""
-        rows, real = self._observed.rows(), ~self._observed.assumed()
-        labels = rows.X[:, 0].round().long()
-        return Answers(labels[real], rows.targets[real].double(), rows.noise[real].double())
 
     def ranking(self, *, shared: bool = False) -> Ranking:
         """What rows are compared by; of those that were observed as well."""

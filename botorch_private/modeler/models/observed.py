@@ -134,12 +134,6 @@ class Observed:
             targets = targets.index_put((places,), values)
         return Rows(X, noise.expand(len(targets)), targets)
 
-    def assumed(self) -> Tensor:
-        """Which of all observations are only hoped for, ``t`` booleans."""
-        device = self.model.train_targets.device
-        added = ~torch.tensor(self._assumed, dtype=torch.float64, device=device).isnan()
-        return torch.cat([added.new_zeros(self.count - len(added)), added])
-
     def _transformed(self, values: list[float], noise: list[float]) -> tuple[Tensor, Tensor]:
         """Values and, where there are any, noise variances in the model's units."""
         device = self.model.train_targets.device

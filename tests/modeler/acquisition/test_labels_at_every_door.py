@@ -1,11 +1,9 @@
-"""BestOfLabels: mean, doubt about it, and upper tail of a label, in any unit and at any door."""
+"""Search among labels: in any unit, after a resume, and at BoTorch's own doors."""
 
 import copy
 import io
-import math
 import pickle
 
-import numpy as np
 import pytest
 import torch
 from botorch.acquisition import (
@@ -14,11 +12,9 @@ from botorch.acquisition import (
     qUpperConfidenceBound,
 )
 from botorch.optim import optimize_acqf_discrete
-from helpers.labels import label_release, slow_covariance
+from helpers.labels import label_release
 
 from botorch_private import Modeler, fit_model, make_model
-from botorch_private.modeler.acquisition.best_of_labels import BestOfLabels
-from botorch_private.modeler.models.label_posterior import LabelPosterior
 
 
 def generator(seed=3):
@@ -38,61 +34,6 @@ def cells_that_scatter(widths, n=300, epsilon=8.0):
     release, true = label_release(n=n, shape=(len(widths),), epsilon=epsilon)
     noise = torch.randn(n, dtype=torch.float64, generator=generator(1))
     return release, true, torch.tensor(widths, dtype=torch.float64)[true] * noise
-
-
-def slow_scores(model, release, rows, beta):
-    """The formula of the docstring from the n x n covariance, a new row of each label, one by one."""
-    model = copy.deepcopy(model).requires_grad_(False)
-    kernel, scale = model.covar_module.base_kernel, float(model.covar_module.outputscale)
-    lengthscales = kernel.lengthscale.detach().numpy().reshape(-1)
-    scatter, noise = float(kernel.scatter), float(model.likelihood.noise)
-    full = slow_covariance(release, lengthscales, scatter, kernel.frequencies.numpy())
-    y, center = model.train_targets.numpy(), float(model.mean_module.constant)
-    inverse = np.linalg.inv(scale * full[np.ix_(rows, rows)] + noise * np.eye(len(rows)))
-    labels = release.labels.numpy()
-    parts = {}
-    for label in range(release.cells.count):
-        one, other = [row for row in np.flatnonzero(labels == label) if row not in rows][:2]
-        known = scale * full[one, rows]
-        mean = center + known @ inverse @ (y - center)
-        parts[label] = mean, scale * full[one, other] - known @ inverse @ known, full[one, other]
-    scores = []
-    for label in range(release.cells.count):
-        mean, doubt, shared = parts[label]
-        v = scale * (1 + scatter - shared) + noise
-        e2 = [(y[place] - mean) ** 2 for place, row in enumerate(rows) if labels[row] == label]
-        own = v * (4 + sum(e2) / v) / (4 + len(e2))
-        scores.append(mean + math.sqrt(beta) * (math.sqrt(doubt) + math.sqrt(own)))
-    return scores
-
-
-@pytest.mark.parametrize("shape", [(4,), (3, 2)])
-def test_scores_are_those_of_the_formula(shape):
-    release, true = label_release(n=80, shape=shape, epsilon=3.0)
-    rows = [0, 5, 9, 30, 31, 44, 60]
-    model = fit_model(make_model(release, rows, true[rows].double() + torch.arange(7) / 9))
-    posterior = LabelPosterior(model, release.candidates)
-    acqf = BestOfLabels(posterior, None, t=2, beta=1.7)
-    found = acqf._bound_of_labels(posterior, posterior.label_ranking())
-    assert found.tolist() == pytest.approx(slow_scores(model, release, rows, 1.7), abs=1e-8)
-
-
-def test_of_labels_with_one_mean_the_one_with_the_widest_tail_is_asked():
-    release, true, outcome = cells_that_scatter([0.1, 2.0, 0.1])
-    late = [row for row, _ in searched(release, outcome, 30).history][15:]
-    assert (true[late] == 1).double().mean() > 0.8
-
-
-def test_rows_that_are_only_hoped_for_do_not_make_a_label_look_alike():
-    """Each is counted with the posterior mean: as an answer it would say that rows do not differ."""
-    release, _, outcome = cells_that_scatter([1.0, 2.0])
-    posterior = searched(release, outcome).posterior()
-    before, wide = posterior.answers(), posterior.hallucinate([200, 201, 202])
-    assert wide._observed.count == 11 + 3
-    assert all(map(torch.equal, before, wide.answers()))
-    batch = BestOfLabels(wide, None, t=2).select(4, exclude=[200, 201, 202], generator=generator())
-    assert len(set(batch.tolist())) == 4
-    assert len(posterior.answers().targets) == 11
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e12])
@@ -137,15 +78,6 @@ def test_a_search_goes_on_from_its_history_with_pending_skipped_and_corrected_ro
     assert again.skipped == [given_up]
     assert again.ask(5) == modeler.ask(5)
     assert given_up not in again.ask(5)
-
-
-def test_less_of_the_schedule_stays_nearer_to_the_mean():
-    release, true, noise = cells_that_scatter([0.3, 0.3, 3.0])
-    modeler = searched(release, 3 * (true == 0) + noise)
-    acqf = BestOfLabels(modeler.posterior(), None, t=1, beta=0.0)
-    assert int(release.labels[int(acqf.select(generator=generator()))]) == int(
-        modeler.posterior().label_ranking().mean.argmax()
-    )
 
 
 # --- BoTorch's own doors ---
