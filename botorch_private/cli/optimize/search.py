@@ -160,9 +160,10 @@ def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Se
         return settings
     for name, value in asdict(kept).items():
         if given.get(name, value) != value:
+            wanted = "left out" if value is None else value
             raise ValueError(
-                f"--{name.replace('_', '-')} must be {value} as in {state}, got {given[name]}: "
-                f"leave it out, or begin another search by another --state"
+                f"--{name.replace('_', '-')} must be {wanted} as in {state}, got {given[name]}: "
+                f"change that, or begin another search by another --state"
             )
     return kept
 
