@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import betainc, gammainc, gammaincc, roots_legendre
 
+from botorch_private.privacy import l2_noise
 from botorch_private.privacy.gaussian import subspace_shrinkage
 from botorch_private.privacy.l2_noise import (
     LARGEST_L2_DIM,
@@ -169,6 +170,18 @@ def test_in_one_dimension_it_is_laplace_noise():
         expected = -math.expm1((epsilon - shift) / 2)
         assert expected <= l2_delta(epsilon, Shifts.known(shift), 1) <= expected * (1 + 1e-9)
     assert l2_delta(1.0, Shifts.known(1.0), 1) == 0.0
+
+
+@pytest.mark.parametrize(("d", "r"), [(22, 5), (784, 2)])
+def test_a_law_with_fewer_values_is_nowhere_below_the_whole_one(d, r):
+    """By chances: whatever the shift, at least as much weight lies above it."""
+    whole = Shifts(*subspace_shrinkage(d, r))
+    bins = np.unique(np.linspace(0, len(whole.values) - 1, 7).astype(np.int64))
+    few = l2_noise._binned(whole, bins)
+    assert few.weights.sum() == pytest.approx(whole.weights.sum(), rel=1e-12)
+    for shift in whole.values:
+        above, kept = whole.weights[whole.values >= shift].sum(), few.weights[few.values >= shift].sum()
+        assert kept >= above * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(("d", "r"), [(22, 5), (50, 10), (784, 2)])
