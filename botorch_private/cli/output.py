@@ -58,7 +58,9 @@ def check_output(
         )
 
 
-def write_output(options: argparse.Namespace, path: Path, content: bytes) -> None:
-    """Write the file of --output, which `check_output` let pass."""
-    with refusals(options, arguments={"path": "--output"}):
+def write_output(
+    options: argparse.Namespace, path: Path, content: bytes, *, option: str = "--output"
+) -> None:
+    """Write the file of an option, which `check_output` let pass."""
+    with refusals(options, arguments={"path": option}):
         write_whole(path, content, replace=options.force)

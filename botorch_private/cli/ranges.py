@@ -123,7 +123,7 @@ def _choose(options: argparse.Namespace) -> int:
         )
         text = ranges_text(choice.encoding(encoding))
     if prior is not None:
-        write_output(options, prior, choice.prior.to_bytes())
+        write_output(options, prior, choice.prior.to_bytes(), option="--prior")
     write_output(options, output, text.encode("utf-8"))
     tell(f"Wrote {output}, with {', '.join(choice.features)}: the most correlated first.")
     tell(choice.promise.said)

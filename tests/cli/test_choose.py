@@ -152,3 +152,20 @@ def test_no_text_of_a_history_is_shown(place, capsys):
     error = capsys.readouterr().err
     assert "row 2" in error
     assert MARK not in error
+
+
+def test_a_file_that_appears_meanwhile_is_named_by_its_own_option(place, capsys, monkeypatch):
+    from botorch_private.curator.history import choose_features as module
+
+    real = module.release_moments
+
+    def meanwhile(*arguments, **options):
+        (place / "prior.json").write_text("of somebody else")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(module, "release_moments", meanwhile)
+    with pytest.raises(SystemExit):
+        choose("--count", "2", "--prior", "prior.json")
+    assert "--prior must be new" in capsys.readouterr().err
+    assert (place / "prior.json").read_text() == "of somebody else"
+    assert not (place / "chosen.toml").exists()
