@@ -26,8 +26,8 @@ def add_history(parser: argparse.ArgumentParser) -> None:
         metavar=("LOW", "HIGH"),
         help="declared smallest and largest outcome; others count as these",
     )
-    option("--epsilon", type=float, default=1.0, help="for a person of the history (default: 1)")
-    option("--delta", type=float, default=1e-5, help="for a person of the history (default: 1e-05)")
+    option("--epsilon", type=float, default=1.0, help="for a record of the history (default: 1)")
+    option("--delta", type=float, default=1e-5, help="for a record of the history (default: 1e-05)")
     option(
         "--public",
         action="store_true",

@@ -53,7 +53,8 @@ def add_ranges(commands: Any) -> None:
         "Choose some of the declared features from a history, such as last year's records, whose "
         "outcomes are known, and write a file of ranges with these alone. None of these people may be "
         "in the table that is released later. The choice is private for each of them: epsilon and delta "
-        "are for any change of a whole person, outcome included. One unit of distance stays what it is.",
+        "are for any change of a whole record, outcome included: who has several is protected less. One "
+        "unit of distance stays what it is.",
         epilog="  botorch-private ranges choose last.csv --ranges ranges.toml --outcome cost \\\n"
         "    --outcome-range 0 50000 --count 4 --epsilon 1 --output chosen.toml",
     )

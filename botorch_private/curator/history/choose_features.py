@@ -99,13 +99,14 @@ def choose_features(
     larger than what can be found; some thousands are needed.
 
     Args:
-        history: ``m x d`` raw records, ``m >= 50``; the first 100,000 count. Nobody among them may be in
-            the table that is released.
+        history: ``m x d`` raw records, ``m >= 50``; the first 100,000 count, or fewer of many features.
+            Nobody among them may be in the table that is released. Each is taken for a person: who has
+            several is protected less.
         outcomes: Their ``m`` outcomes.
         scaling: Declared ranges of all features.
         count: How many features to choose, in 1..the number of features; a category is one.
         outcome_range: Declared smallest and largest outcome.
-        epsilon: For a person of the history, > 0.
+        epsilon: For a record of the history, > 0. Each call spends it anew on the same history.
         delta: In (0, 1).
         public: True: the history is public, or its people agree. No noise is added then, and
             ``epsilon`` and ``delta`` do nothing; the guarantee says so.

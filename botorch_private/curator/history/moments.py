@@ -1,4 +1,4 @@
-r"""Moments of a labelled history: released once, private for each whole person of it.
+r"""Moments of a labelled history: released once, private for each record of it.
 
 One row of the history is ``v = (x, 1, y)``: features scaled to [-1, 1] by declared ranges and cut to
 the norm ``R``, and the outcome scaled to [-R, R] by its declared range. What is released is ``M = sum v
@@ -81,7 +81,7 @@ def release_moments(
         scaling: Declared ranges.
         learned: What for, as `HistoryPromise` says it.
         outcome_range: Declared smallest and largest outcome.
-        epsilon: For any change of one whole person, > 0.
+        epsilon: For any change of one record, outcome included, > 0.
         delta: In (0, 1).
         public: True: no noise.
         generator: None: operating-system entropy.
