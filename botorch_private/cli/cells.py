@@ -41,9 +41,9 @@ def add_cells(commands: Any) -> None:
         _learn,
         "learn cells from records of other people whose outcomes are known",
         "Learn a score from a history, such as last year's records, and cut it into cells. None of "
-        "these people may be in the table that is released later. The score is private for each of them: "
-        "epsilon and delta are for any change of a whole record, outcome included: who has several is "
-        "protected less.",
+        "these people may be in the table that is released later. The score is private for each of "
+        "them: epsilon and delta are for any change of a whole record, outcome included: who has "
+        "several is protected less.",
     )
     option = learn.add_argument
     add_history(learn)
