@@ -164,11 +164,12 @@ _COLOURS = dict(
             "#D55E00",
             "#999999",
             "#7B3F00",
+            "#F0E442",
         ),
         strict=True,
     )
 )
-_MARKERS = dict(zip(SETUPS, "osv^DP*Xh", strict=True))
+_MARKERS = dict(zip(SETUPS, "osv^DP*Xhp", strict=True))
 
 
 def _panel(axes, found: Found, table: str) -> None:
