@@ -50,17 +50,9 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
         A law whose ``epsilon(1, delta)`` is at most ``epsilon``, rounding and arithmetic included.
     """
     refuse_epsilon(noise, epsilon, delta)
-    if noise == "auto":
-        laplace = _laplace(epsilon, dim=dim, features=features)
-        if delta <= DELTA_FP:
-            return laplace
-        laws = [_gaussian(epsilon, delta, dim=dim, features=features)]
-        if dim <= LARGEST_L2_DIM:
-            laws.append(_l2(epsilon, delta, dim=dim, features=features))
-        least = min(laws, key=lambda law: law.variance)
-        # A pure promise is worth more than a last per cent.
-        return least if least.variance < _WORTH_A_DELTA * laplace.variance else laplace
-    if noise == "laplace":
+    if noise == "auto" and delta > DELTA_FP:
+        return _narrowest(epsilon, delta, dim=dim, features=features)
+    if noise in ("auto", "laplace"):
         return _laplace(epsilon, dim=dim, features=features)
     if delta <= DELTA_FP:
         raise ValueError(
@@ -161,6 +153,19 @@ def unrounded(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     return directions
 
 
+def _narrowest(epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
+    laws = [_gaussian(epsilon, delta, dim=dim, features=features)]
+    if dim <= LARGEST_L2_DIM:
+        laws.append(_l2(epsilon, delta, dim=dim, features=features))
+    least = min(laws, key=lambda law: law.variance)
+    try:
+        laplace = _laplace(epsilon, dim=dim, features=features)
+    except _TooWideError:  # in thousands of dimensions it is far wider than the others
+        return least
+    # A pure promise is worth more than a last per cent.
+    return least if least.variance < _WORTH_A_DELTA * laplace.variance else laplace
+
+
 def _laplace(epsilon: float, *, dim: int, features: int) -> NoiseLaw:
     unit = NoiseLaw("laplace", dim, 1.0, features)
     return _solve(unit, epsilon, DELTA_FP, lambda rest: (unit.sensitivity + unit.rounding) / rest)
@@ -217,8 +222,12 @@ def _solve(
     raise _too_wide(unit, epsilon)
 
 
-def _too_wide(unit: NoiseLaw, epsilon: float) -> ValueError:
-    return ValueError(
+class _TooWideError(ValueError):
+    """Noise would be too wide for float64."""
+
+
+def _too_wide(unit: NoiseLaw, epsilon: float) -> _TooWideError:
+    return _TooWideError(
         f"epsilon must be larger for noise in {unit.dim} dimensions: float64 cannot draw noise that "
         f"wide on a grid of {unit.grid}, got {epsilon!r}"
     )

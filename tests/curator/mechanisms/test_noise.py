@@ -60,6 +60,13 @@ def test_auto_without_delta_is_laplace_in_any_dimension():
         assert calibrate("auto", 1.0, delta, dim=500, features=500).kind == "laplace"
 
 
+def test_auto_needs_no_l2_laplace_where_that_cannot_be_drawn():
+    with pytest.raises(ValueError, match="epsilon must be larger for noise in 10000 dimensions"):
+        calibrate("laplace", 0.25, 0.0, dim=10_000, features=10_000)
+    law = calibrate("auto", 0.25, 1e-5, dim=10_000, features=10_000)
+    assert law.variance == calibrate("gaussian", 0.25, 1e-5, dim=10_000, features=10_000).variance
+
+
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @settings(derandomize=True, max_examples=40, deadline=None)
 @given(
