@@ -71,8 +71,6 @@ SETUPS = {
         ),
     )
 }
-# Twice as many runs where a target stands or falls with a choice of features.
-TWICE = ("hospital, few", "hospital, few, same unit")
 # The slowest searches: 36,000 records, of which every setup finds the best ones, and 933 features.
 ONLY = {"loan": ("base", "known"), "esol, bits": ("base", "denoised", "projected")}
 # Tables that stand for a choice of features are run with the base alone.
