@@ -117,7 +117,7 @@ def test_a_day_at_the_console_by_keyboard_alone(chromium, served, scripts, rows)
     with opened(chromium, served, java_script_enabled=scripts) as page:
         log_in(page, served)
         page.wait_for_selector(f"#value-{first}:focus")
-        page.keyboard.type("3,5")
+        page.keyboard.type("3,500")
         press(page, "Enter", f"**/questions/{first}")
         page.wait_for_selector("#value:focus")
         assert page.locator("#value-problem").is_visible()
@@ -243,7 +243,7 @@ def visited(page, served, number):
         "/x",
     ):
         yield at(path)
-    yield sent(f"/questions/{number}", value="3,5")
+    yield sent(f"/questions/{number}", value="3,500")
     yield sent(f"/questions/{number}", value="350")
     yield sent(f"/questions/{number}/refusal")
     settled = int(re.search(r"/measured/(\d+)", page.goto(f"{console}/measured").text())[1])

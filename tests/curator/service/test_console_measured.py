@@ -53,7 +53,7 @@ def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service
 @pytest.mark.parametrize(
     ("value", "reason", "remedy"),
     [
-        ("3,5", "typo", "Type a point"),
+        ("3,500", "typo", "Type a point"),
         ("35", "typo", "the value that is stored already"),
         ("36", " ", "Say why"),
         ("", "", "Type a number."),
