@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
-from botorch_private.curator.service.question import Question, count_used, get, question_from, replayed
+from botorch_private.curator.service.question import (
+    Question,
+    State,
+    count_used,
+    get,
+    question_from,
+    replayed,
+)
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
 
@@ -63,6 +70,20 @@ class Reading:
             after,
             *states,
             -1 if limit is None else limit,
+        )
+        return [question_from(each) for each in found]
+
+    def count(self, state: str) -> int:
+        """How many questions are in a state that is settled."""
+        return self._one(f"SELECT count(*) FROM query WHERE state = '{State(state)}'")[0]
+
+    def latest(self, state: str, *, start: int = 0, length: int) -> list[Question]:
+        """Questions that are settled, the latest first; see `count`."""
+        order = "settled DESC, id DESC" if state == State.MEASURED else "id DESC"
+        found = self._all(
+            f"SELECT * FROM query WHERE state = '{State(state)}' ORDER BY {order} LIMIT ? OFFSET ?",
+            length,
+            start,
         )
         return [question_from(each) for each in found]
 
