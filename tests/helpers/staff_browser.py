@@ -1,5 +1,6 @@
 """A browser without scripts: it keeps cookies, reads forms, and sends them as they stand."""
 
+import sqlite3
 from html.parser import HTMLParser
 
 import torch
@@ -26,6 +27,18 @@ def console_folder(path, *, identifiers=IDENTIFIERS, noised=False, max_queries=1
     )
     settings = {"outcome_name": "length of stay", "outcome_unit": "days", "plausible": (0.0, 120.0)}
     return make_folder(path, curator, identifiers=identifiers, **{**settings, **options})
+
+
+def many_asked(path, n):
+    """A folder of many records, "record 0" and so on, all asked for; quicker than one by one."""
+    folder = console_folder(path, identifiers=[f"record {i}" for i in range(n)], max_queries=None)
+    with sqlite3.connect(folder.database) as connection:
+        connection.execute(
+            "INSERT INTO query (row, state, asked, label) "
+            "SELECT row, 'pending', '2027-01-01T00:00:00.000000+00:00', identifier FROM record"
+        )
+    connection.close()
+    return folder
 
 
 class Page(HTMLParser):
