@@ -109,8 +109,8 @@ class Agenda:
             wanted: Which.
             token: Number of the token of whoever looks.
         """
-        where, _, values = _chosen(wanted, token, self._clock())
-        return self._read(f"SELECT count(*) FROM query WHERE {where}", *values)[0][0]
+        source, _, values = _chosen(wanted, token, self._clock())
+        return self._read(f"SELECT count(*) FROM {source}", *values)[0][0]
 
     def page(self, wanted: Wanted, token: int, *, start: int = 0, length: int = -1) -> list[Item]:
         """Some of the open questions that are wanted, in their order.
@@ -125,9 +125,9 @@ class Agenda:
             length: At most so many; -1: all.
         """
         now = self._clock()
-        where, order, values = _chosen(wanted, token, now)
+        source, order, values = _chosen(wanted, token, now)
         found = self._read(
-            f"SELECT * FROM query WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?",
+            f"SELECT * FROM {source} ORDER BY {order} LIMIT ? OFFSET ?",
             *values,
             length,
             start,
@@ -142,7 +142,7 @@ class Agenda:
         """
         failed, pending = (
             self._read(
-                f"SELECT count(*) FILTER (WHERE id < ?1), count(*) FROM query "
+                f"SELECT count(*) FILTER (WHERE id <= ?1), count(*) FROM query INDEXED BY open_in_turn "
                 f"WHERE {_OPEN} AND (state <> 'failed') = {others}",
                 query.id,
             )[0]
@@ -221,23 +221,23 @@ class Agenda:
 
 
 def _chosen(wanted: Wanted, token: int, now: str) -> tuple[str, str, list[Any]]:
-    """Condition, order and values. Each condition can be read from an index of its own."""
-    where, order, values = _OPEN, "state <> 'failed', id", []
+    """What follows FROM, the order, and values. Each has an index of its own, and needs no sorting."""
+    index, where, order, values = "open_in_turn", _OPEN, "state <> 'failed', id", []
     label = "label COLLATE NOCASE"
     if wanted.view == View.MINE:
-        where, order = f"{where} AND taken_by = ? AND taken_until > ?", "id"
+        index, order = "open_and_taken", "id"
+        where = f"{where} AND taken_by = ? AND taken_until > ?"
         values += [token, now]
     elif wanted.view == View.LATE:
-        where, order = f"{where} AND due IS NOT NULL AND due < ?", "due, id"
+        index, order = "open_and_due", "due, id"
+        where = f"{where} AND due < ?"
         values.append(today(now))
     elif wanted.beginning:
-        order = f"{label}, id"
+        index, order = "open_by_label", f"{label}, id"
     if wanted.beginning:
-        # A "+" keeps an index out: there are fewer of somebody's own than of one beginning.
-        found = label if wanted.view == View.OPEN else f"+{label}"
-        where = f"{where} AND {found} >= ? AND {found} < ?"
+        where = f"{where} AND {label} >= ? AND {label} < ?"
         values += [wanted.beginning, wanted.beginning + _LAST]
-    return where, order, values
+    return f"query INDEXED BY {index} WHERE {where}", order, values
 
 
 def _arranged(found: sqlite3.Row, now: str, ended: set[int]) -> Arranged:

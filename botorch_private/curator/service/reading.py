@@ -19,6 +19,14 @@ from botorch_private.curator.service.question import (
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
 
+_SETTLED = {  # each from an index of its own, and not sorted
+    State.MEASURED: (
+        "query INDEXED BY measured_last WHERE state = 'measured'",
+        "settled DESC, id DESC",
+    ),
+    State.WITHDRAWN: ("query INDEXED BY withdrawn WHERE state = 'withdrawn'", "id DESC"),
+}
+
 
 class Reading:
     """Questions and answers as they are stored; nothing here changes any.
@@ -75,16 +83,12 @@ class Reading:
 
     def count(self, state: str) -> int:
         """How many questions are in a state that is settled."""
-        return self._one(f"SELECT count(*) FROM query WHERE state = '{State(state)}'")[0]
+        return self._one(f"SELECT count(*) FROM {_SETTLED[State(state)][0]}")[0]
 
     def latest(self, state: str, *, start: int = 0, length: int) -> list[Question]:
         """Questions that are settled, the latest first; see `count`."""
-        order = "settled DESC, id DESC" if state == State.MEASURED else "id DESC"
-        found = self._all(
-            f"SELECT * FROM query WHERE state = '{State(state)}' ORDER BY {order} LIMIT ? OFFSET ?",
-            length,
-            start,
-        )
+        source, order = _SETTLED[State(state)]
+        found = self._all(f"SELECT * FROM {source} ORDER BY {order} LIMIT ? OFFSET ?", length, start)
         return [question_from(each) for each in found]
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:

@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS health (     -- one row, written to see whether anyth
 
 _IS_OPEN = "state IN ('pending', 'measuring', 'failed')"
 # What turns a folder of the version before into one of this version. An index of open questions is as
-# long as the queue, however many were settled: pages and counts read nothing else.
+# long as the queue, however many were settled. Its last columns let counts read nothing else.
 MIGRATIONS = {
     2: f"""
 ALTER TABLE query ADD COLUMN label TEXT;        -- its record's identifier, to find it by
@@ -95,13 +95,14 @@ ALTER TABLE query ADD COLUMN taken_until TEXT;  -- free again from then on
 ALTER TABLE query ADD COLUMN measured_on TEXT;  -- day, as a sheet says it
 ALTER TABLE query ADD COLUMN comment TEXT;      -- on the measurement, as a sheet says it
 UPDATE query SET label = (SELECT identifier FROM record WHERE record.row = query.row);
-CREATE INDEX open_in_turn ON query (state <> 'failed', id) WHERE {_IS_OPEN};
-CREATE INDEX open_by_label ON query (label COLLATE NOCASE, id) WHERE {_IS_OPEN};
-CREATE INDEX open_and_due ON query (due, id) WHERE {_IS_OPEN} AND due IS NOT NULL;
-CREATE INDEX open_and_taken ON query (taken_by, id, taken_until)
+CREATE INDEX open_in_turn ON query (state <> 'failed', id, state) WHERE {_IS_OPEN};
+CREATE INDEX open_by_label ON query (label COLLATE NOCASE, id, label, state)
+    WHERE {_IS_OPEN};
+CREATE INDEX open_and_due ON query (due, id, state) WHERE {_IS_OPEN} AND due IS NOT NULL;
+CREATE INDEX open_and_taken ON query (taken_by, id, taken_until, state)
     WHERE {_IS_OPEN} AND taken_by IS NOT NULL;
-CREATE INDEX measured_last ON query (settled, id) WHERE state = 'measured';
-CREATE INDEX withdrawn ON query (id) WHERE state = 'withdrawn';
+CREATE INDEX measured_last ON query (settled, id, state) WHERE state = 'measured';
+CREATE INDEX withdrawn ON query (id, state) WHERE state = 'withdrawn';
 CREATE INDEX record_identifier ON record (identifier);
 CREATE TABLE sheet (                    -- sent by staff, and neither stored nor thrown away yet
     token INTEGER PRIMARY KEY REFERENCES token (id),
