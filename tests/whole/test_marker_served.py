@@ -54,6 +54,14 @@ PATHS = [
     ("GET", f"/console/questions/{TEXT}"),
     ("POST", "/console/login"),
     ("POST", "/console/questions/1/check"),
+    ("POST", "/console/questions/1/take"),
+    ("POST", "/console/questions/1/arrangement"),
+    ("GET", "/console/questions/1/arrangement"),
+    ("GET", f"/console/worklist?find={TEXT}"),
+    ("GET", f"/console?view={TEXT}&find={TEXT}&page={TEXT}"),
+    ("POST", "/console/sheet"),
+    ("GET", f"/console/sheet?stored={TEXT}"),
+    ("POST", "/console/sheet/store"),
 ]
 
 
@@ -190,7 +198,7 @@ def no_utf8(path, statement):
     connection.close()
 
 
-@pytest.mark.parametrize("verb", ["status", "export", "clock", "retry", "token"])
+@pytest.mark.parametrize("verb", ["status", "export", "clock", "retry", "token", "worklist", "import"])
 @pytest.mark.parametrize(
     "statement",
     [
