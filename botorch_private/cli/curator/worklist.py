@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.curator.folder import add_folder_command, opened
@@ -20,18 +18,6 @@ _DESCRIPTION = (
     "laboratory's eyes only. With --output it writes a sheet with an empty column for the values, which "
     "'import' takes once it is filled in. The console has the same as a page to print, with a box to "
     "sign."
-)
-_COLUMNS = (
-    "question",
-    "identifier",
-    "asked",
-    "due",
-    "taken by",
-    "note",
-    "value",
-    "unit",
-    "date",
-    "comment",
 )
 
 
@@ -58,6 +44,7 @@ def add(verbs: Any) -> None:
 
 def _worklist(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.agenda import View, Wanted
+    from botorch_private.curator.service.worklist import worklist_csv
 
     if options.output is not None:
         check_output(options, options.output, (".csv",))
@@ -71,33 +58,8 @@ def _worklist(options: argparse.Namespace) -> int:
     return 0
 
 
-def worklist_csv(store: Store, items: list[Item]) -> str:
-    """A sheet of questions, with empty columns for value, date and comment."""
-    from botorch_private.curator.service.sheet import harmless
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    names = {token.id: token.name for token in store.tokens.all()}
-    for query, identifier, arranged in items:
-        by = harmless(names.get(arranged.taken_by or 0, ""))
-        writer.writerow((
-            query.id,
-            harmless(identifier),
-            query.asked[:10],
-            arranged.due,
-            by,
-            harmless(arranged.note),
-            "",
-            store.facts.outcome_unit,
-            "",
-            "",
-        ))  # fmt: skip
-    return text.getvalue()
-
-
 def worklist_table(store: Store, items: list[Item]) -> str:
-    """The same for a terminal."""
+    """Questions as a table for a terminal."""
     if not items:
         return "Nothing waits to be measured.\n"
     names = {token.id: token.name for token in store.tokens.all()}

@@ -316,7 +316,7 @@ def test_the_queue_is_filtered_by_beginning_mine_and_late_and_stays_so_after_a_v
     names = [store.identifier(store.query(i).row) for i in (1, 2, 3)]
     page = ann.open(f"/console?find={names[1].lower()}")
     assert [i for i in (1, 2, 3) if f"value-{i}" in page.fields] == [2]
-    assert "1 of 3 record is shown" in page.text
+    assert "1 of 3 records that wait." in page.text
     page = ann.open("/console?view=mine")
     assert "None of the 3 that wait is what you look for" in page.text
     for number in (1, 3):

@@ -1,5 +1,7 @@
 """A sheet in the console: sent, looked at, stored as a whole; and what is refused at the door."""
 
+import csv
+import io
 import json
 from contextlib import closing
 
@@ -7,6 +9,8 @@ import pytest
 from helpers.marked import listening
 from helpers.planted import NUMBER, TEXT, found_in
 from helpers.staff_browser import StaffBrowser, console_folder, logged_in
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from botorch_private.curator.service.limits import LARGEST_SHEET
 
@@ -63,6 +67,53 @@ def test_rows_that_cannot_be_stored_are_told_by_their_numbers_and_nothing_is_sto
     seen = {"csrf": page.forms["/console/logout"]["csrf"], "seen": "x"}
     assert browser.client.post("/console/sheet/store", data=seen).status_code == 409
     assert outcomes(service) == [None, 7.0, None, None]
+
+
+def test_a_sheet_to_fill_in_is_fetched_and_sent_back(service, browser):
+    answer = browser.client.get("/console/worklist.csv")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "attachment" in answer.headers["content-disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
+    assert [row["identifier"] for row in rows] == names_of(service)
+    filled = "identifier,value,unit\n" + "".join(
+        f"{row['identifier']},7,{row['unit']}\n" for row in rows
+    )
+    browser.upload(filled.encode("utf-8-sig"))
+    browser.send("/console/sheet/store")
+    assert outcomes(service) == [7.0] * 4
+    assert StaffBrowser(service).client.get("/console/worklist.csv").url.path == "/console/login"
+
+
+forms = st.dictionaries(
+    st.sampled_from(["due", "note", "hours", "seen", "looked", "value", "identifier", "decimal", TEXT]),
+    st.one_of(st.text(max_size=30), st.sampled_from(["8", "2027-01-01", "yes", ",", TEXT])),
+)
+ACTIONS = [
+    "/console/questions/1/take",
+    "/console/questions/1/release",
+    "/console/questions/1/arrangement",
+    "/console/questions/99/arrangement",
+    "/console/questions/99/take",
+    "/console/sheet/store",
+    "/console/sheet/discard",
+]
+
+
+@given(st.sampled_from(ACTIONS), forms, st.one_of(st.binary(max_size=60), st.text(max_size=60)))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_made_up_form_or_sheet_is_an_error_of_the_server_or_logged(browser, action, fields, content):
+    mark = browser.open("/console/sheet").forms["/console/sheet"]["csrf"]
+    if isinstance(content, str):
+        content = f"identifier,value,date\n{content}\n{TEXT},{content}".encode("utf-8", "surrogatepass")
+    sent = {each: text for each, text in fields.items() if each in ("value", "identifier", "decimal")}
+    form = {name: text.encode("utf-8", "replace").decode() for name, text in fields.items()}
+    with listening() as said:
+        kept = browser.upload(content, **sent)
+        answer = browser.client.post(action, data={**form, "csrf": mark})
+    assert kept.status in (200, 422)
+    assert answer.status_code in (200, 404, 409, 422)
+    ours = [each.getMessage() for each in said["records"] if not each.name.startswith("httpx")]
+    assert found_in(ours) == []
 
 
 def test_values_that_are_not_plausible_are_stored_only_after_a_look(service, browser):

@@ -15,10 +15,10 @@ from helpers.staff_browser import IDENTIFIERS, console_folder, many_asked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from botorch_private.cli.curator.worklist import worklist_csv
 from botorch_private.curator.service.agenda import ALL
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
+from botorch_private.curator.service.worklist import worklist_csv
 
 KILLS = 200
 

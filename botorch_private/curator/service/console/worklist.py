@@ -6,14 +6,26 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
-from botorch_private.curator.service.console.pages import page
+from botorch_private.curator.service.console.pages import HEADERS, page
 from botorch_private.curator.service.console.paging import pages_of
 from botorch_private.curator.service.console.queue import address_of_wanted, wanted_of
 from botorch_private.curator.service.console.typed import names_of
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.worklist import worklist_csv
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _LENGTH = 200  # entries: some sheets of paper
+_MOST_ROWS = 10_000
+
+
+@router.get("/worklist.csv")
+async def sheet(request: Request, session: SessionOf) -> Response:
+    """The same as a sheet to fill in and to send back."""
+    store: Store = request.app.state.store
+    items = store.agenda.page(wanted_of(request), session.token, length=_MOST_ROWS)
+    headers = {**HEADERS, "Content-Disposition": 'attachment; filename="worklist.csv"'}
+    content = worklist_csv(store, items).encode("utf-8-sig")  # by its mark spreadsheets know UTF-8
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.get("/worklist")
