@@ -112,8 +112,9 @@ def main() -> None:
     lines = [
         "# The console with many open questions",
         "",
-        "`python benchmarks/console.py`: CPU in milliseconds for a page of at most 50 records (200 on the",
-        f"worklist), client included, one process, SQLite {sqlite3.sqlite_version}. The least of {_TRIES}.",
+        "`python benchmarks/console.py`: CPU in milliseconds for a page of at most 50 records (200 on",
+        "the worklist), client included, one process. The least of "
+        f"{_TRIES}, SQLite {sqlite3.sqlite_version}.",
         "",
         f"| page | 100 open | {n:,} open |",
         "| --- | ---: | ---: |",

@@ -91,6 +91,22 @@ class Reading:
         found = self._all(f"SELECT * FROM {source} ORDER BY {order} LIMIT ? OFFSET ?", length, start)
         return [question_from(each) for each in found]
 
+    def last_asked(self, state: str, length: int) -> list[Question]:
+        """The last of the questions in a state, in the order in which they were asked."""
+        found = self._all(
+            "SELECT * FROM query WHERE state = ? ORDER BY id DESC LIMIT ?", State(state), length
+        )
+        return [question_from(each) for each in reversed(found)]
+
+    def largest(self, *, before: int | None = None) -> Question | None:
+        """The first question with the largest outcome, of all or of those with a smaller number."""
+        found = self._all(
+            "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
+            "ORDER BY outcome DESC, id LIMIT 1",
+            before,
+        )
+        return question_from(found[0]) if found else None
+
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
 
