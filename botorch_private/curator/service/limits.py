@@ -111,6 +111,11 @@ class StrictHeaders:
         await self._app(scope, receive, completed)
 
 
+def _inner_path(scope: Scope) -> str:
+    """The path of a request without the prefix of a proxy."""
+    return scope["path"].removeprefix(scope.get("root_path", ""))
+
+
 class BodyLimit:
     """Refuse bodies above `LARGEST_BODY` bytes, sheets above `LARGEST_SHEET`, whatever the header says.
 
@@ -132,7 +137,7 @@ class BodyLimit:
             return
         declared = Headers(scope=scope).get("content-length", "0")
         is_number = declared.isascii() and declared.isdigit() and len(declared) < _LONGEST_LENGTH
-        largest = LARGEST_SHEET if scope["path"] == SHEET_PATH else LARGEST_BODY
+        largest = LARGEST_SHEET if _inner_path(scope) == SHEET_PATH else LARGEST_BODY
         if not is_number or int(declared) > largest:
             raise HTTPException(413)
         read = 0

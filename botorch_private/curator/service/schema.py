@@ -103,6 +103,7 @@ CREATE INDEX open_and_taken ON query (taken_by, id, taken_until, state)
     WHERE {_IS_OPEN} AND taken_by IS NOT NULL;
 CREATE INDEX measured_last ON query (settled, id, state) WHERE state = 'measured';
 CREATE INDEX withdrawn ON query (id, state) WHERE state = 'withdrawn';
+CREATE INDEX keys_of_query ON idempotency (query, token);
 CREATE INDEX record_identifier ON record (identifier);
 CREATE TABLE sheet (                    -- sent by staff, and neither stored nor thrown away yet
     token INTEGER PRIMARY KEY REFERENCES token (id),

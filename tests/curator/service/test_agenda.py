@@ -382,3 +382,37 @@ def test_a_modeler_sees_nothing_of_what_staff_arrange(two):
     service.store.agenda.take(1, ANN, 1).result()
     service.store.agenda.arrange(1, ANN, "2020-01-02", "fasting").result()
     assert service.get("/v1/queries").json() == before
+
+
+# --- how much of the budget is used ---
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["ask", "withdraw", "measure"])), max_size=30)
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_is_used_is_what_a_look_at_every_question_counts(store, done):
+    for i, (row, what) in enumerate(done):
+        if what == "ask":
+            store.ask(f"another-key-{i:04d}-{len(store.queries()):04d}", row, 1).exception()
+            store.ask(f"a-key-of-no-row-{i}", 99, 1).exception()  # what fails leaves no gap
+        else:
+            last = [query.id for query in store.queries() if query.row == row][-1]
+            change = (
+                store.measure(last, 1.0, ANN) if what == "measure" else store.withdraw(last, "x", ANN)
+            )
+            change.exception()
+        states = [query.state for query in store.queries()]
+        assert store.queries_used() == len(states) - states.count("withdrawn")
+        assert [query.id for query in store.queries()] == list(range(1, len(states) + 1))
+
+
+def test_counting_what_is_used_reads_the_withdrawn_alone(store):
+    statements = []
+    store._reader.set_trace_callback(statements.append)
+    store.queries_used()
+    store._reader.set_trace_callback(None)
+    plan = " | ".join(each["detail"] for each in store._all(f"EXPLAIN QUERY PLAN {statements[-1]}"))
+    assert "COVERING INDEX withdrawn" in plan or "COVERING INDEX query_state (state=?)" in plan
+    assert plan.count("SCAN") + plan.count("SEARCH") <= 4
+    assert "SEARCH query" in plan
