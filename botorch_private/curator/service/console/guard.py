@@ -110,7 +110,12 @@ async def read_upload(request: Request) -> Upload:
     if kind != "multipart/form-data":
         raise _NO_FORM
     fields, content = {}, b""
-    form = await request.form(max_fields=_MOST_FIELDS, max_files=1, max_part_size=LARGEST_BODY)
+    try:
+        form = await request.form(max_fields=_MOST_FIELDS, max_files=1, max_part_size=LARGEST_BODY)
+    except ValueError:  # of the parser: its words quote what was sent
+        form = None
+    if form is None:
+        raise _NO_FORM
     for name, value in form.items():
         if isinstance(value, str):
             fields[name] = value
