@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +15,7 @@ from botorch_private._base import validate
 from botorch_private._base.frames import cells, column_names, no_query, row_labels
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.observation import Observation
+from botorch_private.modeler.known_values import read_known_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +55,28 @@ class History:
                 raise ValueError(f"index must be an integer >= 0, got a {type(index).__name__}")
             validate.count(minimum=0, index=index)
             self._observations.append(Observation(int(index), validate.number(value=value)))
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], *, rows: int | None = None) -> History:
+        """Read values that were measured before: what a search may begin with.
+
+        Args:
+            path: A .csv file with the columns ``row`` (or ``index``) and ``value``, names in its first line,
+                such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a column ``round``
+                where there is one; further columns do not count.
+            rows: Rows of the release, to refuse others by their line; None: `Modeler` refuses them.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a line has no row, no finite number, or another value for a row than one before:
+                with its number, and nothing of its text.
+
+        Example:
+            >>> History([(4, 0.5), (7, 1.5)]).to_frame().to_csv("values.csv")
+            >>> Modeler(release, history=History.from_csv("values.csv")).history.best
+            Observation(index=7, value=1.5)
+        """
+        return cls(read_known_values(Path(path), rows))
 
     @property
     def indices(self) -> list[int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
 from botorch.models import SingleTaskGP
 from torch.nn import Module
 
@@ -45,6 +46,33 @@ class LatestFit:
         # BoTorch's own would take targets back to outcome units and forth, which float32 does not bear.
         Module.load_state_dict(model, self._state, strict=False)
         return model.eval()  # type: ignore[return-value]
+
+    def kept(self, observations: Sequence[Observation]) -> dict[str, Any] | None:
+        """The latest hyperparameters as JSON; None where they were fitted to other observations.
+
+        Args:
+            observations: All of the history, the first of which they must have been fitted to.
+        """
+        count = len(self._fitted_to)
+        if not count or list(observations[:count]) != self._fitted_to:
+            return None
+        names = dict(self._model_of(self._fitted_to).named_parameters())
+        values = {name: value.tolist() for name, value in self._state.items() if name in names}
+        return {"observations": count, "values": values}
+
+    def keep(self, observations: Sequence[Observation], kept: Mapping[str, Any]) -> None:
+        """Go on with what `kept` gave; hyperparameters of another version's model are fitted anew."""
+        first = list(observations[: int(kept["observations"])])
+        model = self._model_of(first)
+        state = {name: each for name, each in model.state_dict().items() if name.startswith(_FITTED)}
+        fitted = {name for name, _ in model.named_parameters() if name.startswith(_FITTED)}
+        values = {
+            name: torch.as_tensor(value, dtype=torch.float64) for name, value in kept["values"].items()
+        }
+        if set(values) != fitted or any(values[name].shape != state[name].shape for name in fitted):
+            return
+        self._state = {**state, **{name: values[name].to(state[name]) for name in fitted}}
+        self._fitted_to = first
 
     def _model_of(self, observations: Sequence[Observation]) -> SingleTaskGP:
         return self._make([row for row, _ in observations], [value for _, value in observations])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, overload
+from pathlib import Path
+from typing import Any, Self, overload
 
 import torch
 from botorch.models import SingleTaskGP
@@ -25,6 +27,7 @@ from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.standardized import require_outcome
+from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
 
 
 class Modeler:
@@ -38,7 +41,7 @@ class Modeler:
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
-    would have.
+    would have. `save` and `load` keep all of it in a file.
 
     Args:
         release: What the curator released.
@@ -61,7 +64,8 @@ class Modeler:
             projection, and without ``denoise``. It takes answers to learn them: not the default.
         prior: Length-scales and scatter to start from, as `choose_features` finds them in a history of
             other people. ``outcome_noise`` overrides its scatter.
-        history: Observations to resume from: a `History`, pairs of row and value in the order in which
+        history: Observations to resume from, or values that were measured before, which count as rounds:
+            a `History` (`History.from_csv` reads a file), pairs of row and value in the order in which
             they were told, or a data frame as `History.to_frame` makes it.
         pending: Rows that were asked and not told yet when the history was kept, in their order.
         skipped: Rows that were given up (`skip`) when the history was kept.
@@ -122,7 +126,7 @@ class Modeler:
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
         self.release, self.failure_probability = release, failure_probability
         self.n_initial = min(n_initial, len(release.candidates))
-        self.refit_every, self.noise_aware = refit_every, noise_aware
+        self.refit_every, self.noise_aware, self.denoise = refit_every, noise_aware, denoise
         self.beta, self.beta_scale, self.exploration = beta, beta_scale, exploration
         self.outcome_noise, self.ard, self.prior = outcome_noise, ard, prior
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
@@ -130,8 +134,7 @@ class Modeler:
         if generator is None:
             generator = torch.Generator()
             generator.seed()
-        self._seed = int(torch.randint(2**62, (), generator=generator))
-        self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
+        self._draws = Draws.of(generator, len(release.candidates), self.n_initial)
         inputs = DenoisedRelease.of(release) if denoise else release
         if release.cells is None:
             ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
@@ -148,6 +151,78 @@ class Modeler:
             self.skip(row)
         asked = dict.fromkeys(validate.index(len(self._candidates), pending=row) for row in pending)
         self._pending = [row for row in asked if row not in self._told and row not in self._skipped]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that this modeler needs to go on: settings, history, pending and skipped rows.
+
+        The file (JSON) appears whole or not at all, and only its owner can read it, since it holds outcomes.
+        It knows the release by its SHA-256, O(n r), and holds none of its rows.
+
+        Args:
+            path: File to write; one that is there is replaced.
+
+        Raises:
+            OSError: If it cannot be written.
+
+        Example:
+            >>> modeler = Modeler(release)
+            >>> modeler.tell(modeler.ask(), 1.5)
+            >>> modeler.save("search.json")
+            >>> Modeler.load("search.json", release).ask() == modeler.ask()
+            True
+        """
+        ModelerState(
+            release=self.release.identity,
+            settings={name: getattr(self, name) for name in SETTINGS},
+            history=[(row, value) for row, value in self._told.items()],
+            pending=self.pending,
+            skipped=self.skipped,
+            draws=self._draws,
+            seed=self._draws.generator_seed,
+            fitted=self._fit.kept(list(self.history)),
+        ).save(Path(path))
+
+    @classmethod
+    @on_cpu_by_default
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        release: Release,
+        *,
+        device: torch.device | str | None = None,
+        max_memory: int = DEFAULT_MEMORY,
+    ) -> Self:
+        """Make the modeler that goes on as the one that was saved would have, with the same picks.
+
+        Args:
+            path: File of `save`, or the state that ``botorch-private optimize`` keeps.
+            release: The release that it is about.
+            device: As in `Modeler`; not in the file.
+            max_memory: As in `Modeler`; not in the file.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If it is about another release, or damaged, something else, or of a newer version.
+        """
+        path = Path(path)
+        state = ModelerState.load(path)
+        if not isinstance(release, Release):
+            raise TypeError(f"release must be a Release, got {type(release).__name__}")
+        state.require(release, path)
+        modeler = cls(
+            release,
+            history=state.history,
+            pending=state.pending,
+            skipped=state.skipped,
+            generator=torch.Generator().manual_seed(state.seed),
+            device=device,
+            max_memory=max_memory,
+            **state.settings,
+        )
+        modeler._draws = state.draws or modeler._draws
+        if state.fitted is not None:
+            modeler._fit.keep(list(modeler.history), state.fitted)
+        return modeler
 
     @property
     def history(self) -> History:
@@ -266,17 +341,22 @@ class Modeler:
             self._pending.remove(row)
 
     def take_back(self, index: int) -> None:
-        """Count a pending row as not asked, because the question was not sent: it may be chosen again.
+        """Count a pending or skipped row as not asked: it may be chosen again.
+
+        For a question that was not sent, and for a row that was given up though it can be measured.
 
         Args:
-            index: One of `pending`.
+            index: One of `pending` or `skipped`.
 
         Raises:
-            ValueError: If it is not pending.
+            ValueError: If it is neither.
         """
         row = validate.index(len(self._candidates), index=index)
+        if row in self._skipped:
+            self._skipped.remove(row)
+            return
         if row not in self._pending:
-            raise ValueError(f"index must be a pending row, got {row}")
+            raise ValueError(f"index must be a pending or skipped row, got {row}")
         self._pending.remove(row)
 
     @on_cpu_by_default
@@ -315,7 +395,7 @@ class Modeler:
         """Choose up to ``q`` new rows: initial ones while there are some, then by the model."""
         rounds = len(self._told) + len(self._pending)
         asked = {*self._told, *self._pending, *self._skipped}
-        initial = [int(row) for row in self._initial if int(row) not in asked]
+        initial = [row for row in self._draws.initial if row not in asked]
         room = self.n_initial - rounds
         if room > 0 and initial:
             return initial[: min(q, room)]
@@ -338,4 +418,4 @@ class Modeler:
 
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""
-        return torch.Generator().manual_seed(self._seed + len(self._told) + len(self._pending))
+        return torch.Generator().manual_seed(self._draws.seed + len(self._told) + len(self._pending))

@@ -536,7 +536,7 @@ def test_a_question_that_is_taken_back_is_as_if_it_had_never_been_asked(told):
 def test_only_a_pending_row_is_taken_back_and_only_one_without_a_value_is_skipped():
     modeler = Modeler(RELEASE, history=[(3, 1.0)])
     for row in (3, 4):
-        with pytest.raises(ValueError, match=f"^index must be a pending row, got {row}"):
+        with pytest.raises(ValueError, match=f"^index must be a pending or skipped row, got {row}"):
             modeler.take_back(row)
     with pytest.raises(ValueError, match="^index must be a row without a value, got 3"):
         modeler.skip(3)

@@ -45,8 +45,8 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search: the random rows at its start, and those that --state "
-        "holds already, included",
+        help="measurements of the whole search: the random rows at its start, those of --known, and those "
+        "that --state holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
     option("--token-file", **file, help="file with the token (see below)")
@@ -55,6 +55,12 @@ def add_optimize(commands: Any) -> None:
         **file,
         default=Path("run.json"),
         help="where the search is kept, and goes on from if there is one (default: run.json)",
+    )
+    option(
+        "--known",
+        **file,
+        help="values that were measured before, .csv with the columns row and value: the search begins "
+        "with them, and asks for no such row",
     )
     option("--release", **file, help="keep the release here, to download it once only")
     option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
@@ -121,6 +127,7 @@ def _optimize(options: argparse.Namespace) -> int:
                 state_file=options.state,
                 release_file=options.release,
                 plot_file=options.plot,
+                known_file=options.known,
                 settings={name: value for name, value in given.items() if value is not None},
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,

@@ -16,7 +16,7 @@ from helpers.remote_server import Here, make_modeler
 
 from botorch_private import RemoteCurator, run
 from botorch_private.cli import main as cli
-from botorch_private.cli.optimize.state import RunState, Settings
+from botorch_private.modeler.state import ModelerState
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -83,7 +83,7 @@ def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
     if here is None:  # with several open questions, the other run is one over HTTP that nobody kills
         optimizer.start(*arguments(server, "--rounds", 10, "--pending", 3, "--seed", 5))
         assert optimizer.wait() == 0
-        here = RunState.load(tmp_path / "run.json").history
+        here = ModelerState.load(tmp_path / "run.json").history
         (tmp_path / "run.json").unlink()
     drawn = random.Random(pending)
     kills = 0
@@ -95,7 +95,7 @@ def test_a_search_that_is_killed_again_and_again_makes_the_same_picks(
     assert kills >= 1
     optimizer.start(*arguments(server, "--rounds", 10, "--pending", pending, "--seed", 5))
     assert optimizer.wait() == 0
-    assert RunState.load(tmp_path / "run.json").history == [tuple(each) for each in here]
+    assert ModelerState.load(tmp_path / "run.json").history == [tuple(each) for each in here]
     assert len(server.questions()) == 10
 
 
@@ -119,7 +119,7 @@ def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer
     assert "Going on from" in optimizer.output.read_text()
     optimizer.start(*arguments(server, "--rounds", 7))
     assert optimizer.wait() == 0
-    assert RunState.load(tmp_path / "run.json").history == undisturbed(server, 7)
+    assert ModelerState.load(tmp_path / "run.json").history == undisturbed(server, 7)
     for file in (tmp_path / "run.json", optimizer.output):
         assert server.token not in file.read_text()
 
@@ -137,11 +137,11 @@ def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped
     assert optimizer.wait() == 130
     assert "the same command goes on with it" in optimizer.output.read_text()
     assert "Traceback" not in optimizer.output.read_text()
-    first, second = RunState.load(tmp_path / "run.json").pending
+    first, second = ModelerState.load(tmp_path / "run.json").pending
     server.measure(2, 2.0)  # while nobody waits
     optimizer.start(*arguments(server, *more))
     wait_until(lambda: len(server.questions()) == 3)
-    assert RunState.load(tmp_path / "run.json").history == [(second, 2.0)]
+    assert ModelerState.load(tmp_path / "run.json").history == [(second, 2.0)]
     server.kill()  # both sides may fail at once
     os.kill(optimizer.child, signal.SIGKILL)
     assert optimizer.wait() == -signal.SIGKILL
@@ -157,7 +157,7 @@ def test_people_measure_correct_and_withdraw_while_a_search_waits_and_is_stopped
     assert f"row {second} was corrected from 2 to -2" in text
     assert f"row {first} was withdrawn" in text
     assert "Best of 3: row" in text
-    state = RunState.load(tmp_path / "run.json")
+    state = ModelerState.load(tmp_path / "run.json")
     assert state.history[0] == (second, -2.0)
     assert state.skipped == [first]
     assert sorted(value for _, value in state.history) == [-2.0, 3.0, 4.0]
@@ -192,12 +192,12 @@ def test_a_state_that_is_damaged_of_another_release_or_other_settings_is_refused
     whole = state.read_text()
     cases = [
         (server, whole[:-20], (), "is truncated or damaged; name another file"),
-        (server, whole.replace('"seed": 5', '"seed": 6'), (), "was changed after saving"),
+        (server, whole.replace('seed": 5', 'seed": 6'), (), "was changed after saving"),
         (server, "[]", (), "is not one"),
-        (server, whole.replace('_version": 2', '_version": 3'), (), "is of another version"),
+        (server, whole.replace('_version": 3', '_version": 4'), (), "is of another version"),
         (server, whole, ("--seed", "6"), "--seed must be 5 as in"),
         (server, whole, ("--beta-scale", "0.5"), "--beta-scale must be left out as in"),
-        (server, whole, ("--exploration", "theory"), "--exploration must be left out as in"),
+        (server, whole, ("--exploration", "theory"), "--exploration must be shared as in"),
         (other, whole, (), "rows of one are not rows of the other"),
         (server, whole, ("--rounds", "41"), "--rounds must be at most the 40 rows"),
         (server, whole, ("--plot", "best.txt"), "--plot must end in"),
@@ -233,14 +233,14 @@ def test_paid_answers_are_fetched_though_another_modeler_spent_the_budget(
     with RemoteCurator(server.url, server.token) as other:
         modeler = make_modeler(other.release)
         first, unsent = modeler.ask(2)
-        RunState.of(modeler, Settings(seed=5, n_initial=3)).save(path)
+        modeler.save(path)
         other.submit(first)
         other.submit(next(row for row in range(40) if row not in (first, unsent)))
     server.measure(1, 1.0)
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "3", "--pending", "2")])
     assert "all max_queries=2 measurements are spent" in capsys.readouterr().err
-    state = RunState.load(path)
+    state = ModelerState.load(path)
     assert (state.history, state.pending, state.skipped) == ([(first, 1.0)], [], [])
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "3")])
