@@ -16,7 +16,7 @@ from botorch_private._base.foreign import or_refuse
 class FileFormat:
     """The name and the version of a kind of file, and the words for refusing another one.
 
-    Files of older versions, from ``oldest`` on, are read as well: what changed since is up to the reader.
+    Files of older versions, from ``oldest`` on, are read as well: what changed is up to the reader.
 
     Args:
         name: Written into each file, such as ``botorch-private release``.

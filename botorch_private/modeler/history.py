@@ -61,15 +61,15 @@ class History:
         """Read values that were measured before: what a search may begin with.
 
         Args:
-            path: A .csv file with the columns ``row`` (or ``index``) and ``value``, names in its first line,
-                such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a column ``round``
-                where there is one; further columns do not count.
+            path: A .csv file with the columns ``row`` (or ``index``) and ``value``, names in its first
+                line, such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a column
+                ``round`` where there is one; further columns do not count.
             rows: Rows of the release, to refuse others by their line; None: `Modeler` refuses them.
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If a line has no row, no finite number, or another value for a row than one before:
-                with its number, and nothing of its text.
+            ValueError: If a line has no row, no finite number, or another value for a row than one
+                before: with its number, and nothing of its text.
 
         Example:
             >>> History([(4, 0.5), (7, 1.5)]).to_frame().to_csv("values.csv")

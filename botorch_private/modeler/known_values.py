@@ -18,8 +18,8 @@ _LINE = tuple[int, list[str]]
 def read_known_values(path: Path, rows: int | None = None) -> list[tuple[int, float]]:
     """Read a .csv file with the columns ``row`` (or ``index``) and ``value``.
 
-    Where it has a column ``round``, its lines are taken in that order, and otherwise as they lie. Further
-    columns do not count, and neither do empty lines. The same value again changes nothing.
+    Where it has a column ``round``, its lines are taken in that order, and otherwise as they lie.
+    Further columns do not count, and neither do empty lines. The same value again changes nothing.
 
     Args:
         path: The file: comma-separated, UTF-8, names in its first line.

@@ -155,8 +155,8 @@ class Modeler:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that this modeler needs to go on: settings, history, pending and skipped rows.
 
-        The file (JSON) appears whole or not at all, and only its owner can read it, since it holds outcomes.
-        It knows the release by its SHA-256, O(n r), and holds none of its rows.
+        The file (JSON) appears whole or not at all, and only its owner can read it, since it holds
+        outcomes. It knows the release by its SHA-256, O(n r), and holds none of its rows.
 
         Args:
             path: File to write; one that is there is replaced.
@@ -202,7 +202,7 @@ class Modeler:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If it is about another release, or damaged, something else, or of a newer version.
+            ValueError: If it is about another release, damaged, something else, or of a newer version.
         """
         path = Path(path)
         state = ModelerState.load(path)

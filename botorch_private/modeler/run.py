@@ -30,15 +30,15 @@ def run(
 
     Rows that the curator withdraws are skipped and do not count. Two kinds of failure are told apart:
 
-    - *A row has no value*: a `NoValueError`, or an answer that is no finite number. The row stays the next
-      one to ask for, so mend the objective and call `run` again; or let such rows be skipped. They are
-      remembered in ``modeler.skipped``, also over `Modeler.save`.
-    - *Anything else*, such as a connection that is gone, a spent budget or a bug, says nothing about the
-      row. It is raised as it is, and never skipped, and the row stays the next one. A curator of your own
-      says that one row failed by ``raise NoValueError(row=index) from error``.
+    - *A row has no value*: a `NoValueError`, or an answer that is no finite number. The row stays the
+      next one to ask for, so mend the objective and call `run` again; or let such rows be skipped. They
+      are remembered in ``modeler.skipped``, also over `Modeler.save`.
+    - *Anything else*, such as a connection that is gone, a spent budget or a bug, says nothing about
+      the row. It is raised as it is, and never skipped, and the row stays the next one. A curator of
+      your own says that one row failed by ``raise NoValueError(row=index) from error``.
 
-    An objective that fails on every record would use up all rows without a word. So ten failures in a row
-    are raised even where they are skipped; calling `run` again goes on with other rows.
+    An objective that fails on every record would use up all rows without a word. So ten failures one
+    after another are raised even where they are skipped; calling `run` again goes on with other rows.
 
     Args:
         curator: Answers row indices.
@@ -56,8 +56,8 @@ def run(
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
             is measured then. Also if so many rows are withdrawn or skipped that none is left.
-        NoValueError: If a measurement fails, with its ``row``, unless such rows are skipped; if they are,
-            after ten in a row. ``modeler.take_back(row)`` has a skipped row asked for again.
+        NoValueError: If a measurement fails, with its ``row``, unless such rows are skipped; if they
+            are, after ten of them. ``modeler.take_back(row)`` has a skipped row asked for again.
 
     Example:
         >>> history = run(curator, Modeler(curator.release), rounds=6)
@@ -129,8 +129,8 @@ def _measured(curator: Oracle, index: int) -> float:
 def _all_fail(rows: list[int]) -> NoValueError:
     return NoValueError(
         f"the last {len(rows)} rows all failed ({', '.join(map(str, rows))}), so what measures may have "
-        f"failed, and no single row: mend it, and have rows asked for again by modeler.take_back(row); or "
-        f"run again to go on without them",
+        f"failed, and no single row: mend it, and have rows asked for again by modeler.take_back(row), "
+        f"or run again to go on without them",
         rows[-1],
     )
 

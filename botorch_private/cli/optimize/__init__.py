@@ -45,8 +45,8 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search: the random rows at its start, those of --known, and those "
-        "that --state holds already, included",
+        help="measurements of the whole search: the random rows at its start, those of --known, and "
+        "those that --state holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
     option("--token-file", **file, help="file with the token (see below)")

@@ -45,8 +45,8 @@ def search(
 ) -> None:
     """Search until there are so many measurements, and print what comes of it.
 
-    Arguments are the options of the command, whose help says what they are; ``settings`` are the seed and
-    the arguments of `Modeler` that were given.
+    Arguments are the options of the command, whose help says what they are; ``settings`` are the seed
+    and the arguments of `Modeler` that were given.
 
     Raises:
         ValueError: If an argument or a file is unusable, with the name of its option.
@@ -164,7 +164,8 @@ def _begun(given: Mapping[str, Any]) -> dict[str, Any]:
 def _new_modeler(release: Release, settings: Mapping[str, Any]) -> Modeler:
     if settings.get("denoise") and release.cells is not None:
         raise ValueError(
-            "denoise must be left out for a release of labels: the model takes lies into account by itself"
+            "denoise must be left out for a release of labels: the model takes lies into account by "
+            "itself"
         )
     arguments = {name: value for name, value in settings.items() if name != "seed"}
     return Modeler(release, generator=torch.Generator().manual_seed(settings["seed"]), **arguments)

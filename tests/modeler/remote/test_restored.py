@@ -13,8 +13,8 @@ from helpers.remote_server import make_modeler
 
 from botorch_private import RemoteCurator, RemoteError
 from botorch_private.cli import main as cli
-from botorch_private.modeler.state import ModelerState
 from botorch_private.modeler.remote import backoff
+from botorch_private.modeler.state import ModelerState
 
 FACTS = {
     "identity": "0",
