@@ -62,8 +62,8 @@ class History:
 
         Args:
             path: A .csv file with the columns ``row`` (or ``index``) and ``value``, names in its first
-                line, such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a column
-                ``round`` where there is one; further columns do not count.
+                line, such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a
+                column ``round`` where there is one; further columns do not count.
             rows: Rows of the release, to refuse others by their line; None: `Modeler` refuses them.
 
         Raises:

@@ -121,6 +121,12 @@ def add(verbs: Any) -> None:
         "the table), or 'module:function' (a function of a record's d raw features)",
     )
     option(
+        "--known",
+        metavar="COLUMN",
+        help="column with outcomes that are known already, empty where they are not: who asks for such a "
+        "record is answered at once, and nobody measures it (the modeler sees that it took no time)",
+    )
+    option(
         "--time-limit",
         type=float,
         default=3600.0,
@@ -206,6 +212,7 @@ def _init(options: argparse.Namespace) -> int:
             identifiers=options.id,
             objective=options.objective,
             person=options.person,
+            known=options.known,
             ledger=options.ledger,
             privacy_budget=_privacy_budget(options),
             time_limit=options.time_limit,

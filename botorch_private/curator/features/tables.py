@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from botorch_private._base import validate
@@ -63,6 +64,30 @@ def read_table(
         return validate.matrix(records=frame[wanted])
     except ValueError as error:  # of our own
         raise ValueError(f"{path}: {error}") from None
+
+
+def read_known(path: str | os.PathLike[str], column: str) -> Tensor:
+    """Read a column of numbers that may have empty cells, such as outcomes that are known already.
+
+    Args:
+        path: As in `read_table`.
+        column: Its name.
+
+    Returns:
+        ``n`` float64 numbers; NaN where a cell is empty.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ImportError: As in `read_table`.
+        ValueError: As in `read_table`, but for empty cells.
+    """
+    path = Path(path)
+    cells = _load(path, [column])[column]
+    missing = cells.isna().to_numpy()
+    _refuse_bad_cells(cells.where(~missing, 0).infer_objects(), column, path)
+    numbers = np.full(len(cells), np.nan)
+    numbers[~missing] = cells[~missing].to_numpy(dtype=np.float64)
+    return torch.from_numpy(numbers)
 
 
 def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:

@@ -255,6 +255,7 @@ class Changes:
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
         if known["outcome"] is not None:
             self._settle(connection, query, known["outcome"])
+            self._changed(connection, None, "known", number)
         return number
 
     def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
@@ -310,6 +311,7 @@ class Changes:
         changed = done.result()
         if isinstance(changed, Asked):
             changed = changed.query if changed.new else None
+        changed = getattr(changed, "answered", changed)  # by outcomes that were known (`KnownOutcomes`)
         for each in changed if isinstance(changed, list) else [changed]:
             if isinstance(each, Question):
                 for listener in self._listeners:

@@ -15,13 +15,23 @@ from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
-from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
+from botorch_private.curator.features.tables import (
+    read_encoded,
+    read_identifiers,
+    read_known,
+    read_table,
+)
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.objective import refuse_uncallable
 from botorch_private.curator.publish import Domain, planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
-from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
+from botorch_private.curator.service.make_folder import (
+    check_settings,
+    folder_size,
+    known_outcomes,
+    make_folder,
+)
 from botorch_private.curator.service.worker import load
 from botorch_private.curator.table_ledger import ledger_of, under_budget
 from botorch_private.exchange.release import LABEL_COLUMNS
@@ -46,6 +56,7 @@ def initialize(
     objective: str = "person",
     cells: Path | None = None,
     person: str | None = None,
+    known: str | None = None,
     ledger: Path | None = None,
     privacy_budget: PrivacyGuarantee | None = None,
     **settings: Any,
@@ -68,6 +79,8 @@ def initialize(
         cells: File of cells, for a mechanism of cells; None: the edges in ``ranges``.
         person: Column that tells people apart, to say what the one with the most records pays: to
             ``agree`` and in the folder only. None: it is not said.
+        known: Column with outcomes that are known already, empty where they are not; nobody measures those.
+            None: none is known.
         ledger: File of what was spent on this table before; None: the one beside the table
             (`table_ledger`).
         privacy_budget: Largest total on any record, over all releases of this table; a ledger keeps the
@@ -87,7 +100,8 @@ def initialize(
     encoding = load_encoding(ranges)
     measured_by, column = _objective(objective)
     released = {feature.name for feature in encoding.features}
-    for argument, name in (("objective", column), ("identifiers", identifiers), ("person", person)):
+    others = {"objective": column, "identifiers": identifiers, "person": person, "known": known}
+    for argument, name in others.items():
         if name in released:
             raise ValueError(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
@@ -109,6 +123,7 @@ def initialize(
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
+    some = None if known is None else read_known(table, known)
     first = planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
     d = encoding.scaling.features
     width = LABEL_COLUMNS if scaling is None else first.projection_dim or d
@@ -116,26 +131,28 @@ def initialize(
     require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
     size = folder_size((n, width), d, measured_by)
     check_settings(folder, n, known=outcomes is not None, size=size, **settings)
+    if some is not None:
+        known_outcomes(some, n, measured_by, settings.get("plausible"))
     own = ledger_of(table, n, ledger)
-    known = own.ledger
+    spent_before = own.ledger
     most = None if person is None else most_records(table, person)
     promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
-    limited = under_budget(known, privacy_budget)
+    limited = under_budget(spent_before, privacy_budget)
     limited.require(*promises, start=0, stop=n)
-    alone, before = total(promises), None if known is None else known.total
+    alone, before = total(promises), None if spent_before is None else spent_before.total
     spent = alone if before is None else total([before, *promises])
     words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
-    if known is not None and before is not None:
+    if spent_before is not None and before is not None:
         where = "" if of_whole_records(spent) else " at one unit"
         words.append(
-            f"By {known.path} these records were released before: all together, epsilon{where} is "
+            f"By {spent_before.path} these records were released before: all together, epsilon{where} is "
             f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
             f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
-    elif known is not None:
-        words.append(f"It will be entered in {known.path}: keep that file with the table.")
+    elif spent_before is not None:
+        words.append(f"It will be entered in {spent_before.path}: keep that file with the table.")
     if limited.budget is not None:
         words.append(str(limited.budget))
     if own.caution:
@@ -146,7 +163,7 @@ def initialize(
     if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
     if privacy_budget is not None:
-        known = Ledger(privacy_budget, None if known is None else known.path)
+        spent_before = Ledger(privacy_budget, None if spent_before is None else spent_before.path)
     with warnings.catch_warnings():
         for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
             warnings.simplefilter("ignore", told_already)
@@ -159,9 +176,9 @@ def initialize(
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=shared_outcomes,
             max_queries=budget,
-            ledger=known,
+            ledger=spent_before,
         )
-    return make_folder(folder, curator, person=price, **settings)
+    return make_folder(folder, curator, person=price, known=some, **settings)
 
 
 def _cells(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:

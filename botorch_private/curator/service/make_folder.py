@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.memory import in_words
@@ -37,6 +40,7 @@ def make_folder(
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
     person: str | None = None,
+    known: Any = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
@@ -56,6 +60,8 @@ def make_folder(
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
         person: What the person with the most records pays, in sentences; for the curator's eyes only.
+        known: ``n`` outcomes in the order of the table, NaN where one is not known. Whoever asks for such a
+            record gets its answer at once, and nobody measures. None: none is known.
 
     Returns:
         The folder.
@@ -69,6 +75,7 @@ def make_folder(
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
+    outcomes = curator.outcomes if known is None else known_outcomes(known, n, objective, plausible)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -113,7 +120,7 @@ def make_folder(
             write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
-        _write_database(draft.database, facts, curator, names)
+        _write_database(draft.database, facts, curator, names, outcomes)
         sync_folder(temporary)
         curator.hand_over()
         os.rename(temporary, folder.path)
@@ -183,6 +190,32 @@ def check_settings(
             )
 
 
+def known_outcomes(known: Any, n: int, objective: str, plausible: tuple[float, float] | None) -> Tensor:
+    """Outcomes of some records, NaN for the others.
+
+    Raises:
+        ValueError: If there is not one entry for each record, none is known, one is infinite or outside of
+            the plausible range, or the curator knows all outcomes.
+    """
+    if objective == "column":
+        raise ValueError("known must be None where a column has the outcomes of all records")
+    outcomes = torch.as_tensor(known, dtype=torch.float64)
+    if outcomes.shape != (n,):
+        raise ValueError(f"known must have {n} entries, got shape {tuple(outcomes.shape)}")
+    missing = outcomes.isnan()
+    if missing.all():
+        raise ValueError("known must have at least one outcome, but all are missing")
+    validate.vector(known=torch.where(missing, 0.0, outcomes))
+    if plausible is not None:
+        wrong = (outcomes < plausible[0]) | (outcomes > plausible[1])  # NaN is neither
+        if wrong.any():
+            raise ValueError(
+                f"known must lie in the plausible range {plausible[0]:g} ... {plausible[1]:g}, but the one "
+                f"of record {int(wrong.nonzero()[0]) + 1} does not"
+            )
+    return outcomes
+
+
 def folder_size(released: Sequence[int], features: int, objective: str) -> int:
     """Bytes that a folder takes while it is made, rounded up.
 
@@ -229,14 +262,17 @@ def _write_records(path: Path, curator: Curator) -> None:
         os.fsync(file.fileno())
 
 
-def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str]) -> None:
+def _write_database(
+    path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str], known: Tensor | None
+) -> None:
     order = curator.permutation.tolist()
     noise: Sequence[int | None] = [None] * facts.n
     if curator.grid_noise is not None:
         noise = curator.grid_noise[curator.permutation].tolist()
     outcomes: Sequence[float | None] = [None] * facts.n
-    if curator.outcomes is not None:
-        outcomes = curator.outcomes[curator.permutation].tolist()
+    if known is not None:
+        found = known[curator.permutation].tolist()
+        outcomes = [None if math.isnan(outcome) else outcome for outcome in found]
     connection = connect(path, create=True)
     try:
         connection.executescript(SCHEMA)

@@ -10,6 +10,7 @@ from botorch_private.curator.service.agenda import Agenda
 from botorch_private.curator.service.changes import Changes
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.drafts import Drafts
+from botorch_private.curator.service.known import KnownOutcomes
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.schema import migrate, read_facts
 from botorch_private.curator.service.sheets import Sheets
@@ -17,7 +18,7 @@ from botorch_private.curator.service.tokens import Tokens
 from botorch_private.curator.service.writer import Writer, connect, open_plainly
 
 
-class Store(Reading, Changes):
+class Store(KnownOutcomes):
     """Questions and answers of one release, in SQLite: how they are read, beside how they change.
 
     Changes go through one writer. Reading goes beside it.
