@@ -123,8 +123,8 @@ def add(verbs: Any) -> None:
     option(
         "--known",
         metavar="COLUMN",
-        help="column with outcomes that are known already, empty where they are not: who asks for such a "
-        "record is answered at once, and nobody measures it (the modeler sees that it took no time)",
+        help="column with outcomes that are known already, empty where they are not: nobody measures "
+        "those, and questions about them are answered at once (the modeler sees that it took no time)",
     )
     option(
         "--time-limit",

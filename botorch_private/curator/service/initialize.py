@@ -79,8 +79,8 @@ def initialize(
         cells: File of cells, for a mechanism of cells; None: the edges in ``ranges``.
         person: Column that tells people apart, to say what the one with the most records pays: to
             ``agree`` and in the folder only. None: it is not said.
-        known: Column with outcomes that are known already, empty where they are not; nobody measures those.
-            None: none is known.
+        known: Column with outcomes that are known already, empty where they are not; nobody measures
+            those. None: none is known.
         ledger: File of what was spent on this table before; None: the one beside the table
             (`table_ledger`).
         privacy_budget: Largest total on any record, over all releases of this table; a ledger keeps the
@@ -134,25 +134,25 @@ def initialize(
     if some is not None:
         known_outcomes(some, n, measured_by, settings.get("plausible"))
     own = ledger_of(table, n, ledger)
-    spent_before = own.ledger
+    past = own.ledger
     most = None if person is None else most_records(table, person)
     promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
-    limited = under_budget(spent_before, privacy_budget)
+    limited = under_budget(past, privacy_budget)
     limited.require(*promises, start=0, stop=n)
-    alone, before = total(promises), None if spent_before is None else spent_before.total
+    alone, before = total(promises), None if past is None else past.total
     spent = alone if before is None else total([before, *promises])
     words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
-    if spent_before is not None and before is not None:
+    if past is not None and before is not None:
         where = "" if of_whole_records(spent) else " at one unit"
         words.append(
-            f"By {spent_before.path} these records were released before: all together, epsilon{where} is "
+            f"By {past.path} these records were released before: all together, epsilon{where} is "
             f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
             f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
-    elif spent_before is not None:
-        words.append(f"It will be entered in {spent_before.path}: keep that file with the table.")
+    elif past is not None:
+        words.append(f"It will be entered in {past.path}: keep that file with the table.")
     if limited.budget is not None:
         words.append(str(limited.budget))
     if own.caution:
@@ -163,7 +163,7 @@ def initialize(
     if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
     if privacy_budget is not None:
-        spent_before = Ledger(privacy_budget, None if spent_before is None else spent_before.path)
+        past = Ledger(privacy_budget, None if past is None else past.path)
     with warnings.catch_warnings():
         for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
             warnings.simplefilter("ignore", told_already)
@@ -176,7 +176,7 @@ def initialize(
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=shared_outcomes,
             max_queries=budget,
-            ledger=spent_before,
+            ledger=past,
         )
     return make_folder(folder, curator, person=price, known=some, **settings)
 

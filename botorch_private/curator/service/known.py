@@ -1,7 +1,7 @@
 """Values that nobody asked for: outcomes that the curator knows, kept until a modeler asks.
 
-What is known crosses to a modeler only as the answer to a question, with the noise and within the limit of
-any answer. That it comes at once tells that it was known.
+What is known crosses to a modeler only as the answer to a question, with the noise and within the limit
+of any answer. That it comes at once tells that it was known.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class KnownOutcomes(Reading, Changes):
     ) -> Future[Known]:
         """Store outcomes by the identifiers of their records, asked for or not.
 
-        An open question is answered at once. Otherwise an outcome is kept, and the question that asks for
-        it is answered when it comes; nobody is asked then. What is known already changes nothing.
+        An open question is answered at once. Otherwise an outcome is kept, and the question that asks
+        for it is answered when it comes; nobody is asked then. What is known already changes nothing.
 
         Args:
             outcomes: Any records of the table, in any order.
@@ -81,8 +81,9 @@ class KnownOutcomes(Reading, Changes):
 
         Raises:
             ServiceError: With the place of the first that is wrong: ``no_record``, ``no_number``,
-                ``implausible``, ``twice`` for a record with two values, ``known`` or ``measured`` for one
-                that has another, or ``measuring`` while a program works on it. Nothing is stored then.
+                ``implausible``, ``twice`` for a record with two values, ``known`` or ``measured`` for
+                one that has another, or ``measuring`` while a program works on it. Nothing is stored
+                then.
         """
         wanted = list(outcomes)
         rows = self._rows_of(wanted, place)
@@ -118,9 +119,7 @@ class KnownOutcomes(Reading, Changes):
                 self._settle(connection, query, each.outcome)
                 answered.append(self._changed(connection, token, "measured", query.id))
             elif query.outcome != each.outcome:
-                raise _refusal(
-                    "measured", place, each, "it has another value: correct it, with a reason"
-                )
+                raise _refusal("measured", place, each, "it has another value: correct it")
         return Known(kept, answered)
 
     def _keep(
@@ -139,9 +138,7 @@ class KnownOutcomes(Reading, Changes):
         if earlier == known.outcome:
             return False
         if earlier is not None and not replace:
-            raise _refusal(
-                "known", place, known, "another value is known: say that it is to be replaced"
-            )
+            raise _refusal("known", place, known, "another value is known, and must be replaced")
         connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (known.outcome, row))
         detail = f"row {row}" if earlier is None else f"row {row}: it was {earlier!r}"
         connection.execute(
@@ -197,4 +194,5 @@ def _question_about(connection: sqlite3.Connection, row: int) -> Question | None
 
 
 def _refusal(code: str, place: str, known: KnownOutcome, why: str) -> ServiceError:
-    return ServiceError(code, f"{place} {known.place}: {why}; nothing was stored")
+    number = known.place
+    return ServiceError(code, f"{place} {number}: {why}; nothing was stored")

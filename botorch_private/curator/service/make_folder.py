@@ -60,8 +60,8 @@ def make_folder(
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
         person: What the person with the most records pays, in sentences; for the curator's eyes only.
-        known: ``n`` outcomes in the order of the table, NaN where one is not known. Whoever asks for such a
-            record gets its answer at once, and nobody measures. None: none is known.
+        known: ``n`` outcomes in the order of the table, NaN where one is not known. Whoever asks for
+            such a record gets its answer at once, and nobody measures. None: none is known.
 
     Returns:
         The folder.
@@ -194,14 +194,14 @@ def known_outcomes(known: Any, n: int, objective: str, plausible: tuple[float, f
     """Outcomes of some records, NaN for the others.
 
     Raises:
-        ValueError: If there is not one entry for each record, none is known, one is infinite or outside of
-            the plausible range, or the curator knows all outcomes.
+        ValueError: If there is not one entry for each record, none is known, one is infinite or outside
+            of the plausible range, or the curator knows all outcomes.
     """
     if objective == "column":
         raise ValueError("known must be None where a column has the outcomes of all records")
     outcomes = torch.as_tensor(known, dtype=torch.float64)
     if outcomes.shape != (n,):
-        raise ValueError(f"known must have {n} entries, got shape {tuple(outcomes.shape)}")
+        raise ValueError(f"known must have {n} entries, got shape {outcomes.shape}")
     missing = outcomes.isnan()
     if missing.all():
         raise ValueError("known must have at least one outcome, but all are missing")
@@ -210,7 +210,7 @@ def known_outcomes(known: Any, n: int, objective: str, plausible: tuple[float, f
         wrong = (outcomes < plausible[0]) | (outcomes > plausible[1])  # NaN is neither
         if wrong.any():
             raise ValueError(
-                f"known must lie in the plausible range {plausible[0]:g} ... {plausible[1]:g}, but the one "
+                f"known must lie in the plausible range {plausible[0]:g} ... {plausible[1]:g}, but that "
                 f"of record {int(wrong.nonzero()[0]) + 1} does not"
             )
     return outcomes
