@@ -14,7 +14,7 @@ from helpers import optimizer as program
 from helpers.patience import wait_until
 from helpers.remote_server import Here, make_modeler
 
-from botorch_private import RemoteCurator, run
+from botorch_private import Modeler, RemoteCurator, run
 from botorch_private.cli import main as cli
 from botorch_private.modeler.state import ModelerState
 
@@ -277,6 +277,105 @@ def test_a_token_comes_from_a_file_or_the_environment(serve, tmp_path, monkeypat
     with pytest.raises(SystemExit):
         cli.main(["optimize", server.url, "--rounds", "2", *state, "--token-file", str(empty)])
     assert f"--token-file: {empty} is empty" in capsys.readouterr().err
+
+
+@pytest.fixture
+def known(tmp_path):
+    """Write a file of known values, and return the option that names it."""
+
+    def write(*lines):
+        (tmp_path / "values.csv").write_text("row,value\n" + "".join(f"{line}\n" for line in lines))
+        return ["--known", str(tmp_path / "values.csv")]
+
+    return write
+
+
+def test_a_search_begins_with_known_values_and_asks_for_none_of_them(
+    serve, arguments, known, tmp_path, capsys
+):
+    server = serve()
+    outcomes = Here(server.curator).outcomes
+    values = [(row, float(outcomes[row])) for row in (4, 9, 17, 30)]
+    option = known(*(f"{row},{value!r}" for row, value in values))
+    more = arguments(server, "--rounds", "7", "--seed", "5", *option)
+    assert cli.main(["optimize", *more]) == 0
+    state = ModelerState.load(tmp_path / "run.json")
+    assert state.history[:4] == values
+    assert len(state.history) == 7
+    assert len(server.questions()) == 3
+    here = make_modeler(server.curator.release, history=values)
+    assert list(run(Here(server.curator), here, 3)) == state.history
+    # the same command goes on, and one with another value of a row is refused
+    assert cli.main(["optimize", *more]) == 0
+    assert ModelerState.load(tmp_path / "run.json") == state
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "8", *known("4,77.5"))])
+    error = capsys.readouterr().err
+    assert "--known must agree with the search, but" in error
+    assert "another value for row 4" in error
+    assert "77.5" not in error
+    assert ModelerState.load(tmp_path / "run.json") == state
+    # a row that nobody asked for may be told later as well
+    row = next(row for row in range(40) if row not in dict(state.history))
+    assert cli.main(["optimize", *arguments(server, "--rounds", "8", *known(f"{row},0.5"))]) == 0
+    assert ModelerState.load(tmp_path / "run.json").history[7:] == []
+    assert cli.main(["optimize", *arguments(server, "--rounds", "9", *known(f"{row},0.5"))]) == 0
+    assert ModelerState.load(tmp_path / "run.json").history[7] == (row, 0.5)
+    assert len(server.questions()) == 4
+
+
+def test_known_values_that_are_none_are_refused_before_anything_is_asked(
+    serve, arguments, known, tmp_path, capsys
+):
+    server = serve()
+    cases = [
+        (["4,0.5", "secret,1"], "--known must have a row and its value in each line, but line 3 of"),
+        (["4,secret"], "line 2 of"),
+        (["40,1"], "outside of the release, which has rows 0..39"),
+        (["4,1e160"], "value must"),
+        (["4,1", "4,2"], "two for row 4, in lines 2 and 3"),
+        (["1,1", "2,2", "3,3"], "--rounds must be more than the 3 values of --known"),
+        (None, "--known must be a file of known values"),
+    ]
+    for lines, message in cases:
+        option = ["--known", str(tmp_path / "none.csv")] if lines is None else known(*lines)
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["optimize", *arguments(server, "--rounds", "3", *option)])
+        assert stopped.value.code == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert "secret" not in error
+        assert not (tmp_path / "run.json").exists()
+    assert server.questions() == []
+
+
+def test_a_declined_row_is_given_up_and_stays_so_in_a_file(serve, tmp_path, monkeypatch, capsys):
+    server = serve(known=False)
+    path = tmp_path / "run.json"
+    with RemoteCurator(server.url, server.token) as curator:
+        modeler = make_modeler(curator.release)
+        declined, measured = modeler.ask(2)
+        for row in (declined, measured):
+            curator.submit(row)
+        server.withdraw(1)
+        server.measure(2, 2.0)
+        assert list(run(curator, modeler, 1)) == [(measured, 2.0)]
+        modeler.save(path)
+    with RemoteCurator(server.url, server.token) as curator:
+        again = Modeler.load(path, curator.release)
+        assert again.skipped == [declined]
+        assert again.ask() == modeler.ask() != declined
+        curator.submit(again.ask())
+        server.measure(3, 3.0)
+        assert run(curator, again, 1).values.tolist() == [2.0, 3.0]
+        again.save(path)
+    # what Python saved, the command line goes on with
+    monkeypatch.setenv("BOTORCH_PRIVATE_TOKEN", server.token)
+    assert cli.main(["optimize", server.url, "--rounds", "2", "--state", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "2 measured, 0 asked, 1 given up." in text
+    assert "Given up: 1, which the curator did not measure." in text
+    assert len(server.questions()) == 3
 
 
 def test_help_suffices(capsys):
