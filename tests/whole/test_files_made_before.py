@@ -1,6 +1,7 @@
 """Files of version 0.1.0 are read, and what goes on from them goes on as it would have then."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -78,6 +79,18 @@ def test_a_search_goes_on_with_the_picks_of_then(tmp_path):
     for again in (modeler, Modeler.load(tmp_path / "run.json", release)):
         again.tell(again.ask(), expected["answer"])
         assert again.ask(3) == expected["next"]
+
+
+def test_a_search_of_version_2_goes_on_with_the_picks_of_then():
+    made = MADE.with_name("made_before_2")
+    expected = json.loads((made / "expected.json").read_text(encoding="utf-8"))
+    modeler = Modeler.load(made / "run.json", Release.load(RELEASES["laplace"]))
+    assert [list(each) for each in modeler.history] == expected["history"]
+    assert (modeler.pending, modeler.skipped) == (expected["pending"], expected["skipped"])
+    assert (modeler.n_initial, modeler.outcome_noise, modeler.exploration) == (4, 0.2, "shared")
+    for row in modeler.pending:
+        modeler.tell(row, math.sin(row))
+    assert modeler.ask(3) == expected["next"]
 
 
 @pytest.fixture

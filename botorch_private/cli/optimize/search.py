@@ -77,6 +77,8 @@ def search(
             if known_file is not None:
                 _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)
+            if known_file is not None and state is not None:
+                modeler.save(state_file)  # there may be nothing to ask any more
             progress = Progress(modeler, rounds, curator.outcome_unit)
             plot = _Plot(plot_file, modeler, curator)
 

@@ -318,7 +318,7 @@ def test_a_search_begins_with_known_values_and_asks_for_none_of_them(
     # a row that nobody asked for may be told later as well
     row = next(row for row in range(40) if row not in dict(state.history))
     assert cli.main(["optimize", *arguments(server, "--rounds", "8", *known(f"{row},0.5"))]) == 0
-    assert ModelerState.load(tmp_path / "run.json").history[7:] == []
+    assert ModelerState.load(tmp_path / "run.json").history[7:] == [(row, 0.5)]
     assert cli.main(["optimize", *arguments(server, "--rounds", "9", *known(f"{row},0.5"))]) == 0
     assert ModelerState.load(tmp_path / "run.json").history[7] == (row, 0.5)
     assert len(server.questions()) == 4
