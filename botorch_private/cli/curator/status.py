@@ -26,6 +26,9 @@ def _status(options: argparse.Namespace) -> int:
         print(f"\nReleased rows: {facts.n}, {held}")
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
+        known = 0 if facts.objective == "column" else store.known_waiting()
+        if known:
+            print(f"Known, and not asked for yet: {known}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
         for query in store.queries(states=("failed",)):
             print(f"Query {query.id} failed; why is in the console, and in 'curator export'")

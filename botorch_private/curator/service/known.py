@@ -90,14 +90,6 @@ class KnownOutcomes(Reading, Changes):
         self._refuse_values(wanted, rows, place, confirmed=confirmed)
         return self._know(wanted, rows, token, replace, place)
 
-    def known_waiting(self) -> int:
-        """How many known outcomes no question asked for yet. For the curator's eyes only."""
-        found = self._one(
-            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state = 'measured')"
-        )
-        return found[0]
-
     @step
     def _know(
         self,

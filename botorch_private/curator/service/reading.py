@@ -126,6 +126,14 @@ class Reading:
         limit = self.facts.max_queries
         return None if limit is None else limit - self.queries_used()
 
+    def known_waiting(self) -> int:
+        """How many known outcomes no question asked for yet. For the curator's eyes only."""
+        found = self._one(
+            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+        )
+        return found[0]
+
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
         return self._one("SELECT identifier FROM record WHERE row = ?", row)[0]

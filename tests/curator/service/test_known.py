@@ -9,7 +9,9 @@ import pytest
 import torch
 from helpers.staff_browser import IDENTIFIERS, Page, console_folder, logged_in
 
+from botorch_private.cli import main as cli
 from botorch_private.curator.service import known as known_module
+from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.question import ServiceError
 from botorch_private.privacy.outcome_grid import noised_answer
@@ -215,18 +217,16 @@ def table(tmp_path):
 
 
 def init(folder, *more):
-    from botorch_private.cli import main as cli
-
     arguments = ["--ranges", folder / "ranges.toml", "--epsilon", "3", "--yes", *more]
     return cli.main(
         ["curator", "init", *map(str, (folder / "table.csv", folder / "clinic", *arguments))]
     )
 
 
-def test_init_takes_a_column_that_is_half_filled(table, serve):
-    from botorch_private.curator.service.folder import Folder
-
+def test_init_takes_a_column_that_is_half_filled(table, serve, capsys):
     assert init(table, "--id", "patient", "--known", "cost") == 0
+    assert cli.main(["curator", "status", str(table / "clinic")]) == 0
+    assert "Known, and not asked for yet: 2\n" in capsys.readouterr().out
     service = serve(folder=Folder(table / "clinic"))
     found = {service.store.identifier(row): service.ask(row).json().get("value") for row in range(6)}
     assert found == {"p0": 1.5, "p1": None, "p2": 2.5, "p3": None, "p4": None, "p5": None}

@@ -147,7 +147,11 @@ def two_parties(data: Dataset) -> History:
     print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
     print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)
     print(best.index, best.value, several, modeler.recommend(), modeler.posterior().mean)
-    history = run(curator, modeler, rounds=15, progress=False)
+    modeler.save("search.json")
+    modeler = assert_type(Modeler.load("search.json", release, device="cpu"), Modeler)
+    known: History = History.from_csv(Path("values.csv"), rows=len(release.candidates))
+    history = run(curator, modeler, rounds=15, progress=False, failures="skip")
+    print(known.best, modeler.denoise, modeler.skipped)
     try:
         curator.rerelease()
         curator.add(data.records[:2])
