@@ -76,6 +76,8 @@ class History:
             >>> Modeler(release, history=History.from_csv("values.csv")).history.best
             Observation(index=7, value=1.5)
         """
+        if rows is not None:
+            validate.count(rows=rows)
         return cls(read_known_values(Path(path), rows))
 
     @property

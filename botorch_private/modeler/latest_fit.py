@@ -26,6 +26,7 @@ class LatestFit:
         self._make = make
         self._fitted_to: list[Observation] = []
         self._state: dict[str, Any] = {}
+        self._learned: list[str] = []
 
     def model(self, observations: Sequence[Observation], *, fitted_to: int) -> SingleTaskGP:
         """Model of all observations in eval mode, with hyperparameters fitted to the first of them.
@@ -42,6 +43,7 @@ class LatestFit:
             fit_model(fitted)
             state = fitted.state_dict()
             self._state = {name: state[name] for name in state if name.startswith(_FITTED)}
+            self._learned = [name for name, _ in fitted.named_parameters() if name in self._state]
             self._fitted_to = first
         # BoTorch's own would take targets back to outcome units and forth, which float32 does not bear.
         Module.load_state_dict(model, self._state, strict=False)
@@ -56,8 +58,7 @@ class LatestFit:
         count = len(self._fitted_to)
         if not count or list(observations[:count]) != self._fitted_to:
             return None
-        names = dict(self._model_of(self._fitted_to).named_parameters())
-        values = {name: value.tolist() for name, value in self._state.items() if name in names}
+        values = {name: self._state[name].tolist() for name in self._learned}
         return {"observations": count, "values": values}
 
     def keep(self, observations: Sequence[Observation], kept: Mapping[str, Any]) -> None:
@@ -72,7 +73,7 @@ class LatestFit:
         if set(values) != fitted or any(values[name].shape != state[name].shape for name in fitted):
             return
         self._state = {**state, **{name: values[name].to(state[name]) for name in fitted}}
-        self._fitted_to = first
+        self._learned, self._fitted_to = list(values), first
 
     def _model_of(self, observations: Sequence[Observation]) -> SingleTaskGP:
         return self._make([row for row, _ in observations], [value for _, value in observations])

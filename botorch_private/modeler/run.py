@@ -47,7 +47,8 @@ def run(
         pending: None: one question after another. A number: so many are open at a time, answers may come
             in any order, and corrected values replace earlier ones; this takes a `RemoteCurator`.
         failures: What to do where a row has no value: "raise" a `NoValueError`, or "skip" the row, which
-            then does not count. A failure may have used up a query of the curator.
+            then does not count. A failure may have used up a query of the curator. (With ``pending``,
+            rows without a value are those that the curator withdraws.)
         progress: Whether to show a progress bar (only where the run takes more than two seconds).
 
     Returns:

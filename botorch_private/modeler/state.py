@@ -137,6 +137,11 @@ class ModelerState:
                 settings["prior"] = SearchPrior(**settings["prior"])
         if not set(settings) <= set(SETTINGS):
             raise ValueError("a setting is unknown")
+        fitted = values.get("fitted")
+        if fitted is not None:
+            _row(fitted["observations"])
+            for value in fitted["values"].values():
+                torch.as_tensor(value, dtype=torch.float64)
         return cls(
             release=str(values["release"]),
             settings=settings,
@@ -145,7 +150,7 @@ class ModelerState:
             skipped=_rows(values["skipped"]),
             draws=draws,
             seed=seed,
-            fitted=values.get("fitted"),
+            fitted=fitted,
             goal=values.get("goal", GOAL),
         )
 

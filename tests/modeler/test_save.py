@@ -3,12 +3,15 @@
 import json
 import os
 import random
+import signal
 import stat
+import time
 from itertools import pairwise
 
 import pytest
 import torch
 from helpers.draws import seeded
+from helpers.forks import needs_fork
 from helpers.rounds import go_on, release_of
 
 from botorch_private import CellResponse, Cells, Curator, Modeler, SearchPrior
@@ -202,6 +205,8 @@ def test_a_file_that_is_damaged_newer_or_something_else_is_refused(tmp_path):
         (damaged(values, pending=[True]), "is truncated or damaged"),
         (damaged(values, settings={}), "is truncated or damaged"),
         (damaged(values, settings={**values["settings"], "generator": 3}), "is truncated or damaged"),
+        (damaged(values, fitted={"observations": 1}), "is truncated or damaged"),
+        (damaged(values, fitted={"observations": 1, "values": {"a": ["b"]}}), "is truncated or damaged"),
         (damaged(values, history=[[99, 1.5]]), "index must be a row index in 0..29, got 99"),
     ]
     for content, message in cases:
@@ -213,6 +218,31 @@ def test_a_file_that_is_damaged_newer_or_something_else_is_refused(tmp_path):
         Modeler.load(tmp_path / "none.json", RELEASE)
     with pytest.raises(FileNotFoundError, match="path must be in a folder that exists"):
         Modeler(RELEASE).save(tmp_path / "none" / "search.json")
+
+
+@needs_fork
+def test_a_program_that_is_killed_while_it_saves_leaves_a_whole_file(tmp_path):
+    path, drawn, kills = tmp_path / "search.json", random.Random(0), 0
+    modeler = Modeler(RELEASE, generator=seeded(3))
+    whole = Modeler(RELEASE, generator=seeded(3))
+    picks = go_on(whole, OUTCOMES, 20)
+    modeler.save(path)
+    for _ in range(25):
+        child = os.fork()
+        if child == 0:
+            while True:  # values are told and saved as fast as it goes
+                known = len(modeler.history) % 20
+                modeler.tell(picks[known], float(OUTCOMES[picks[known]]))
+                modeler.save(path)
+        time.sleep(drawn.uniform(0.001, 0.02))
+        os.kill(child, signal.SIGKILL)
+        kills += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        loaded = Modeler.load(path, RELEASE)
+        found = loaded.history.indices
+        assert found == picks[: len(found)]
+    assert kills == 25
+    assert len(found) > 0
+    assert go_on(loaded, OUTCOMES, min(3, 20 - len(found))) == picks[len(found) : len(found) + 3]
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
