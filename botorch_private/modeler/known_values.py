@@ -12,7 +12,7 @@ from botorch_private._base.foreign import or_refuse
 
 _ROWS = ("row", "index")  # the second as `History.to_frame` writes it
 _WHOLE = re.compile(r"\d{1,18}")
-_LINE = tuple[int, list[str]]
+_LINE = tuple[int, list[str]]  # its number and its cells
 
 
 def read_known_values(path: Path, rows: int | None = None) -> list[tuple[int, float]]:
@@ -96,11 +96,10 @@ def _whole(cells: list[str], place: int) -> int | None:
 
 
 def _number(cells: list[str], place: int) -> float | None:
+    text = cells[place].strip() if place < len(cells) else ""
     try:
-        value = float(
-            cells[place].strip().replace("_", "?")
-        )  # Python's own numerals are no numbers here
-    except (IndexError, ValueError):
+        value = float(text if text.isascii() and "_" not in text else "")
+    except ValueError:
         return None
     return value if math.isfinite(value) else None
 

@@ -203,6 +203,7 @@ class Modeler:
         Raises:
             FileNotFoundError: If there is no such file.
             ValueError: If it is about another release, damaged, something else, or of a newer version.
+            TypeError: If ``release`` is no `Release`.
         """
         path = Path(path)
         state = ModelerState.load(path)

@@ -74,6 +74,8 @@ SECRET = "Muster"
         ("row,value\n1\n", "has no finite value"),
         ("row,value\n1,1e999\n", "has no finite value"),
         ("row,value\n1,1_0\n", "has no finite value"),
+        ("row,value\n1,\uff11\n", "has no finite value"),
+        ('row,value\n1,"0,5"\n', "has no finite value: a number with a decimal point"),
         ("row,value\n1,2,5\n1,3,0\n", "two for row 1, in lines 2 and 3"),
         ("row,value\n1,2\n4,4\n1,3\n", "two for row 1, in lines 2 and 4"),
         ("round,row,value\n2,1,2\n,4,4\n", "line 3 of"),
