@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, count, refusals, refuse_option
+from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.history import add_history, history_settings, read_history
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell
@@ -45,6 +46,7 @@ def add_ranges(commands: Any) -> None:
         epilog="  botorch-private ranges check ranges.toml",
     )
     check.add_argument("ranges", type=Path, metavar="TOML", help="the file of declared ranges")
+    add_json(check)
     choose = add_command(
         verbs,
         "choose",
@@ -138,6 +140,11 @@ def _check(options: argparse.Namespace) -> int:
 
     with refusals(options):
         encoding = load_encoding(options.ranges)
+        if options.json:
+            from botorch_private.cli.documents.ranges import RangesDocument
+
+            put_document(options, RangesDocument.of(encoding))
+            return 0
         print(describe(encoding))
     if encoding.scaling.history is not None:
         print(f"\n{encoding.scaling.history.said}")

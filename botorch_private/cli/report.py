@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, count
+from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import tell
 from botorch_private.cli.words import os_error, shown_path
@@ -57,6 +58,7 @@ def add_report(commands: Any) -> None:
     add("--trials", type=count, metavar="N", help=trials)
     add_output(parser, "the page to write (default: report.html)", metavar="HTML")
     add("--text", action="store_true", help="print the report instead of writing a page")
+    add_json(parser)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -66,9 +68,14 @@ def _report(options: argparse.Namespace) -> int:
 
     parser: argparse.ArgumentParser = options.parser
     output: Path = options.output or Path("report.html")
-    if options.text and options.output is not None:
-        parser.error("argument --output: --text prints the report and writes no page, give one of them")
-    if not options.text:
+    printed = [option for option in ("--text", "--json") if getattr(options, option[2:])]
+    if len(printed) > 1:
+        parser.error("argument --json: --text prints something else, give one of them")
+    if printed and options.output is not None:
+        parser.error(
+            f"argument --output: {printed[0]} prints the report and writes no page, give one of them"
+        )
+    if not printed:
         check_output(options, output, (".html", ".htm"))
         _check_layout(parser)
     if options.records is not None and options.ranges is None:
@@ -122,6 +129,11 @@ def _report(options: argparse.Namespace) -> int:
             ledger=ledger,
             trials=options.trials,
         )
+    if options.json:
+        from botorch_private.cli.documents.report import ReportDocument
+
+        put_document(options, ReportDocument.of(made))
+        return 0
     if options.text:
         print(made.text(), end="")
         return 0
