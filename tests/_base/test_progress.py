@@ -12,6 +12,7 @@ import sys, types, warnings
 import IPython
 shell = types.SimpleNamespace(config={"IPKernelApp": {}})
 IPython.get_ipython = lambda: shell
+sys.modules["ipykernel.zmqshell"] = types.ModuleType("zmqshell")  # by which newer tqdm knows a notebook
 %s
 warnings.simplefilter("error")
 from botorch_private._base.progress import tqdm
