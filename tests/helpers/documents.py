@@ -44,8 +44,9 @@ def fits(value, words):
         )
     if value is None:
         return words.endswith("null")
-    kind = KINDS[words.split(" or ")[0]]
-    right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    kinds = [KINDS[word] for word in words.split(" or ") if word != "null"]
+    right = type(value) is bool if bool in kinds and type(value) is bool else False
+    right |= type(value) is not bool and any(isinstance(value, kind) for kind in kinds)
     return right and (not isinstance(value, float) or math.isfinite(value))
 
 

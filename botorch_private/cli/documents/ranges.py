@@ -20,6 +20,7 @@ class DeclaredFeature:
     upper: Annotated[float | None, "its largest value"]
     categories: Annotated[list[str] | None, "all that there are, of a category; else null"]
     edges: Annotated[list[float], "where cells end, of a number; may be empty"]
+    missing: Annotated[float | bool | str | None, "what a missing value counts as; null: it is refused"]
     lengthscale: Annotated[float | None, "as declared; null: half of the range, or of a step"]
     unit: Annotated[
         float, "one unit of distance: of a number in its raw unit, else as a share of a step"
@@ -60,6 +61,7 @@ def _feature(feature: FeatureKind, width: float) -> DeclaredFeature:
         upper=feature.upper if number else None,
         categories=list(feature.categories) if isinstance(feature, Category) else None,
         edges=list(feature.edges) if number else [],
+        missing=feature.missing,
         lengthscale=feature.lengthscale,
         unit=(feature.upper - feature.lower) / width if number else 1 / width,
         width=width,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.kinds import FeatureKind, Number, YesNo
+from botorch_private.curator.features.kinds import Category, FeatureKind, Number, YesNo
 from botorch_private.privacy.rounding import round_down, round_up
 
 
@@ -25,10 +25,22 @@ def describe(encoding: Encoding) -> str:
         "Epsilon is for one unit; over more units it is larger, in proportion or faster.",
         f"Two records are at most {round_up(encoding.diameter)} units apart.",
     ]
+    lines += [
+        f"A missing {each.name} counts as {_value(each)}."
+        for each in encoding.features
+        if each.missing is not None
+    ]
     lines += [f"{step.words} moves a record by {round_up(step.width)} units." for step in encoding.steps]
     if len(encoding.names) > len(encoding.features):
         lines.append(f"Columns that are scaled: {', '.join(encoding.names)}.")
     return "\n".join(lines)
+
+
+def _value(feature: FeatureKind) -> str:
+    """What a missing value counts as."""
+    if isinstance(feature, YesNo):
+        return "yes" if feature.missing else "no"
+    return str(feature.missing) if isinstance(feature, Category) else f"{feature.missing:.12g}"
 
 
 def _unit(feature: FeatureKind, width: float) -> str:

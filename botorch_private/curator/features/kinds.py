@@ -32,9 +32,11 @@ class Number:
         lengthscale: Relative importance, in raw units; None: half of the range.
         edges: Where one cell ends and the next begins, for `Cells`: rising, inside the range. A release
             with noise does not look at them.
+        missing: What a missing value counts as, inside the range: declared from what it means that the
+            value is missing, never from the table. None: a missing value is refused.
 
     Raises:
-        ValueError: If edges do not rise, or are not inside the range.
+        ValueError: If edges do not rise, or they or `missing` are not inside the range.
 
     Example:
         >>> Encoding([Number("age", 18, 100)]).scaling.names
@@ -47,9 +49,12 @@ class Number:
     upper: float
     lengthscale: float | None = None
     edges: tuple[float, ...] = ()
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
+        if self.missing is not None and not self.lower <= self.missing <= self.upper:
+            raise ValueError(f"missing of {self.name!r} must be a number within its range")
         ends = (self.lower, *self.edges, self.upper)
         if self.edges and not all(low < high for low, high in pairwise(ends)):
             raise ValueError(f"edges of {self.name!r} must rise, and lie inside its range")
@@ -80,9 +85,12 @@ class YesNo:
         yes: How a table writes yes, such as "Y"; small letters and capitals are the same. None, with
             `no`: yes, true or 1, and no, false or 0.
         no: How it writes no.
+        missing: What a missing value counts as, yes (True) or no (False): declared from what it means
+            that the value is missing, never from the table. None: a missing value is refused.
 
     Raises:
-        ValueError: If only one of `yes` and `no` is given, or they are no different texts.
+        ValueError: If only one of `yes` and `no` is given, they are no different texts, or `missing` is
+            something else.
 
     Example:
         >>> YesNo("smoker", yes="J", no="N").encode(["J", "n"]).tolist()
@@ -98,8 +106,11 @@ class YesNo:
     lengthscale: float | None = None
     yes: str | None = None
     no: str | None = None
+    missing: bool | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.missing, bool | None):
+            raise ValueError(f"missing of {self.name!r} must be True, False or None")
         if self.yes is None and self.no is None:
             return
         given = [
@@ -134,6 +145,11 @@ class YesNo:
         """Length-scale of each column."""
         return _HALF if self.lengthscale is None else self.lengthscale
 
+    @property
+    def missing_code(self) -> float | None:
+        """The number of a missing value; None: it is refused."""
+        return None if self.missing is None else float(self.missing)
+
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x 1`` numbers, NaN for what is neither yes nor no."""
         yes, no = (_YES, _NO) if self.yes is None or self.no is None else ((self.yes,), (self.no,))
@@ -157,9 +173,12 @@ class Category:
         categories: All that there are, two or more different texts. Public: from what the feature
             means, never from the table.
         lengthscale: Relative importance, where the step between any two categories is 1; None: one half.
+        missing: Category that a missing value counts as: declared from what it means that the value is
+            missing, never from the table. None: a missing value is refused.
 
     Raises:
-        ValueError: If the categories are fewer than two, repeated or empty.
+        ValueError: If the categories are fewer than two, repeated or empty, or `missing` is none of
+            them.
 
     Example:
         >>> Category("ward", ("icu", "surgery")).columns
@@ -174,6 +193,7 @@ class Category:
     name: str
     categories: tuple[str, ...]
     lengthscale: float | None = None
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str) or not all(
@@ -187,6 +207,8 @@ class Category:
             )
         if len(set(self.categories)) < len(self.categories):
             raise ValueError(f"categories of {self.name!r} must be different, but one stands twice")
+        if self.missing is not None and self.missing not in self.categories:
+            raise ValueError(f"missing of {self.name!r} must be one of its categories")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -197,6 +219,13 @@ class Category:
     def shape(self) -> float:
         """Length-scale of each column: a step changes two of them, and is ``sqrt(2)`` long."""
         return math.sqrt(2.0) * (_HALF if self.lengthscale is None else self.lengthscale)
+
+    @property
+    def missing_code(self) -> np.ndarray | None:
+        """The numbers of a missing value; None: it is refused."""
+        if self.missing is None:
+            return None
+        return np.array([float(each == self.missing) for each in self.categories])
 
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x m`` numbers, NaN for what is no declared category."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,8 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
 
     Args:
         path: As in `read_table`. A category is compared letter by letter, so that "01" is not "1"; an
-            empty cell is missing, and nothing else is.
+            empty cell is missing, and nothing else is; among numbers also what pandas takes for missing,
+            such as NA. It is refused, unless the feature says what it counts as.
         encoding: The declared features.
 
     Returns:
@@ -84,11 +85,13 @@ def read_encoded(path: str | os.PathLike[str], encoding: Encoding) -> Tensor:
     path = Path(path)
     numbers = [each.name for each in encoding.features if isinstance(each, Number)]
     texts = [each.name for each in encoding.features if not isinstance(each, Number)]
-    frame = _numbers(path, numbers) if numbers else None
+    filled = {each.name for each in encoding.features if each.missing is not None}
+    frame = _numbers(path, numbers, filled=filled) if numbers else None
     if texts:
         words = _load(path, texts, texts=True)
         for name in texts:
-            _refuse_empty_cells(words[name], name, path)
+            if name not in filled:
+                _refuse_empty_cells(words[name], name, path)
         frame = words if frame is None else frame.join(words)
     return encoding.encode(frame, source=str(path), first_row=FIRST_ROW)
 
@@ -133,10 +136,14 @@ def _no_name(name: str) -> str:
     return ""
 
 
-def _numbers(path: Path, wanted: list[str], remedy: str = MISSING_REMEDY) -> Any:
+def _numbers(
+    path: Path, wanted: list[str], remedy: str = MISSING_REMEDY, filled: Collection[str] = ()
+) -> Any:
+    """Columns of numbers; those of ``filled`` may have missing ones."""
     frame = _load(path, wanted)
     for name in wanted:
-        _refuse_empty_cells(frame[name], name, path, remedy)
+        if name not in filled:
+            _refuse_empty_cells(frame[name], name, path, remedy)
         _refuse_bad_cells(frame[name], name, path)
     return frame
 
@@ -235,12 +242,25 @@ def _read_parquet(path: Path, wanted: list[str]) -> Any:
         table = or_refuse(lambda: parquet.read_table(name, columns=wanted), lambda: _damaged(path))
     # Without what pandas noted in the file: labels of rows, which may be repeated or hide a column.
     return or_refuse(
-        lambda: table.to_pandas(ignore_metadata=True),
+        lambda: _as_frame(table),
         lambda: ValueError(
             f"{path} must hold numbers, texts and yes/no in its declared columns, but one holds what "
             f"pandas cannot: {', '.join(map(repr, wanted))}"
         ),
     )
+
+
+def _as_frame(table: Any) -> Any:
+    """A table of pyarrow in pandas; integers beside missing ones stay exact."""
+    import pandas
+
+    frame = table.to_pandas(ignore_metadata=True)
+    exact = {"int64": "Int64", "uint64": "UInt64"}
+    for name in table.column_names:
+        kind = exact.get(str(table.column(name).type))
+        if kind is not None and table.column(name).null_count:
+            frame[name] = pandas.array(table.column(name).to_pylist(), dtype=kind)
+    return frame
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -285,29 +305,32 @@ def _damaged(path: Path) -> ValueError:
 
 
 def _refuse_bad_cells(cells: Any, name: str, path: Path) -> None:
-    """Refuse the first cell of a column that is a word, or infinite."""
+    """Refuse the first cell of a column that is a word, or infinite; a missing one is neither."""
+    missing = cells.isna().to_numpy()
+    if missing.all():
+        return
     if getattr(cells.dtype, "kind", "O") not in _NUMBERS:
         problem = f"{path} must hold numbers, got something else "
         where = or_refuse(  # bytes that are no text are read as neither
-            lambda: _words(cells, name), lambda: ValueError(f"{problem}in column {name!r}")
+            lambda: _words(cells, name, missing), lambda: ValueError(f"{problem}in column {name!r}")
         )
         raise ValueError(problem + where)
-    infinite = ~np.isfinite(cells.to_numpy(dtype=np.float64))
+    infinite = np.isinf(cells.to_numpy(dtype=np.float64, na_value=np.nan))
     if infinite.any():
         raise ValueError(
             f"{path} must hold finite numbers, got an infinite one {_place(infinite, name)}"
         )
 
 
-def _words(cells: Any, name: str) -> str:
+def _words(cells: Any, name: str, missing: np.ndarray) -> str:
     """Where a column holds no numbers, and maybe why."""
     import pandas
 
     # As texts: a date or a duration would turn into a count of nanoseconds, and pandas refuses a list.
     numbers: Any = pandas.to_numeric(cells.astype(str), errors="coerce")
-    words = numbers.isna().to_numpy(copy=True)
+    words = numbers.isna().to_numpy() & ~missing
     if not words.any():
-        words[:] = True  # numbers of a kind that float64 does not hold
+        words = ~missing  # numbers of a kind that float64 does not hold
     return f"{_place(words, name)}{_marks(cells[words])}"
 
 
