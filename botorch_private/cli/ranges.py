@@ -12,6 +12,7 @@ from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.history import add_history, history_settings, read_history
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell
+from botorch_private.cli.table import add_dialect, dialect_of
 
 
 def add_ranges(commands: Any) -> None:
@@ -34,8 +35,11 @@ def add_ranges(commands: Any) -> None:
         "from the table would void the guarantee.",
         epilog="  botorch-private ranges template table.csv --output ranges.toml",
     )
-    template.add_argument("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
+    template.add_argument(
+        "table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx"
+    )
     add_output(template, "file to write (default: print it)", metavar="TOML")
+    add_dialect(template)
     check = add_command(
         verbs,
         "check",
@@ -82,7 +86,7 @@ def _template(options: argparse.Namespace) -> int:
     if output is not None:
         check_output(options, output)
     with refusals(options):
-        columns = read_names(options.table)
+        columns = read_names(options.table, dialect=dialect_of(options))
         declared = _asked(columns)
         text = template(columns, declared)
         if output is None:

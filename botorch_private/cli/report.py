@@ -12,6 +12,7 @@ from botorch_private.cli.common import add_command, count
 from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import tell
+from botorch_private.cli.table import add_dialect, dialect_of
 from botorch_private.cli.words import os_error, shown_path
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def add_report(commands: Any) -> None:
     add("releases", nargs="+", type=Path, metavar="RELEASE", help=releases)
     add("--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public")
     records = (
-        "the released table, .csv or .parquet; needs --ranges. The report is then for the curator's "
-        "eyes only"
+        "the released table, .csv, .parquet or .xlsx; needs --ranges. The report is then for the "
+        "curator's eyes only"
     )
     add("--records", type=Path, metavar="TABLE", help=records)
     person = "column of the table that tells people apart, for what the one with most records pays"
@@ -59,6 +60,7 @@ def add_report(commands: Any) -> None:
     add_output(parser, "the page to write (default: report.html)", metavar="HTML")
     add("--text", action="store_true", help="print the report instead of writing a page")
     add_json(parser)
+    add_dialect(parser)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -101,7 +103,8 @@ def _report(options: argparse.Namespace) -> int:
         from botorch_private.curator.features.tables import read_encoded
 
         with _naming("--records", parser):
-            records = read_encoded(options.records, encoding)
+            dialect = dialect_of(options)
+            records = read_encoded(options.records, encoding, dialect=dialect)
         for release, name in zip(releases, names, strict=True):
             if len(records) != len(release.candidates):
                 parser.error(
@@ -112,7 +115,7 @@ def _report(options: argparse.Namespace) -> int:
         from botorch_private.curator.features.persons import most_records
 
         with _naming("--person", parser):
-            most = most_records(options.records, options.person)
+            most = most_records(options.records, options.person, dialect=dialect_of(options))
     if options.ledger is not None:
         from botorch_private.report.spent import opened
 
