@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -23,8 +24,11 @@ class DeclaredFeature:
     missing: Annotated[float | bool | str | None, "what a missing value counts as; null: it is refused"]
     lengthscale: Annotated[float | None, "as declared; null: half of the range, or of a step"]
     unit: Annotated[
-        float, "one unit of distance: of a number in its raw unit, else as a share of a step"
+        float,
+        "one unit of distance: of a number in its raw unit, or as a factor on a log scale; of others "
+        "as a share of a step",
     ]
+    scale: Annotated[str | None, '"linear" or "log", of a number; else null']
     width: Annotated[float, "farthest that this feature alone moves a record, in units"]
 
 
@@ -52,6 +56,14 @@ class RangesDocument(Document):
         )
 
 
+def _unit(feature: FeatureKind, width: float) -> float:
+    if not isinstance(feature, Number):
+        return 1 / width
+    if feature.scale == "log":
+        return math.exp(math.log(feature.upper / feature.lower) / width)
+    return (feature.upper - feature.lower) / width
+
+
 def _feature(feature: FeatureKind, width: float) -> DeclaredFeature:
     number = isinstance(feature, Number)
     return DeclaredFeature(
@@ -63,6 +75,7 @@ def _feature(feature: FeatureKind, width: float) -> DeclaredFeature:
         edges=list(feature.edges) if number else [],
         missing=feature.missing,
         lengthscale=feature.lengthscale,
-        unit=(feature.upper - feature.lower) / width if number else 1 / width,
+        unit=_unit(feature, width),
+        scale=feature.scale if number else None,
         width=width,
     )

@@ -9,6 +9,7 @@ from botorch_private.cli.documents.document import Document
 from botorch_private.cli.documents.promise import Promise
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_down, round_up
+from botorch_private.privacy.units import as_factor
 from botorch_private.report import Report
 from botorch_private.report.audit_facts import AuditFacts
 from botorch_private.report.facts import Change, Cost, Feature, ReleaseFacts
@@ -63,7 +64,10 @@ class ReportedFeature:
     """A numeric column of the records."""
 
     name: Annotated[str, "of the column"]
-    unit: Annotated[float | None, "one unit of distance, in raw units; null: there are none"]
+    scale: Annotated[str, '"linear", or "log" where distance is counted in factors']
+    unit: Annotated[
+        float | None, "one unit of distance, in raw units or as a factor; null: there are no raw units"
+    ]
     lower: Annotated[float | None, "end of the declared range; null without --ranges"]
     upper: Annotated[float | None, "the other end"]
     width: Annotated[float | None, "of the range, in units"]
@@ -73,7 +77,9 @@ class ReportedFeature:
     def of(cls, feature: Feature) -> ReportedFeature:
         """That of the report."""
         low, high = feature.ends or (None, None)
-        return cls(feature.name, feature.unit, low, high, feature.width, _cost(feature.whole))
+        unit = as_factor(feature.unit) if feature.log and feature.unit is not None else feature.unit
+        scale = "log" if feature.log else "linear"
+        return cls(feature.name, scale, unit, low, high, feature.width, _cost(feature.whole))
 
 
 @dataclass(frozen=True)

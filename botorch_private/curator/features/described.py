@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.kinds import Category, FeatureKind, Number, YesNo
 from botorch_private.privacy.rounding import round_down, round_up
+from botorch_private.privacy.units import factor_words
 
 
 def describe(encoding: Encoding) -> str:
@@ -45,7 +48,10 @@ def _value(feature: FeatureKind) -> str:
 
 def _unit(feature: FeatureKind, width: float) -> str:
     if isinstance(feature, Number):
-        size = round_down((feature.upper - feature.lower) / width)
+        if feature.scale == "log":
+            size = factor_words(math.log(feature.upper / feature.lower) / width)
+        else:
+            size = round_down((feature.upper - feature.lower) / width)
         return f"{size} within {feature.lower:.12g} ... {feature.upper:.12g}"
     share = round_down(1 / width)
     if isinstance(feature, YesNo):

@@ -82,6 +82,11 @@ class Encoding:
             radius=radius,
             names=self.names,
             choices={each.name: each.columns for each in self.features if not isinstance(each, Number)},
+            scale=[
+                each.scale if isinstance(each, Number) else "linear"
+                for each in self.features
+                for _ in each.columns
+            ],
             history=history,
         )
 
@@ -91,14 +96,9 @@ class Encoding:
 
         For a yes/no or a category it is the distance of any two values.
         """
-        units = dict(zip(self.names, self.scaling.unit.tolist(), strict=True))
-        steps = {step.name: step.width for step in self.steps}
-        return {
-            each.name: (each.upper - each.lower) / units[each.name]
-            if isinstance(each, Number)
-            else steps[each.name]
-            for each in self.features
-        }
+        widths = dict(zip(self.names, self.scaling.widths.tolist(), strict=True))
+        widths |= {step.name: step.width for step in self.steps}
+        return {each.name: widths[each.name] for each in self.features}
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -165,7 +165,15 @@ class Encoding:
             one = table.select([feature.name]) if hasattr(table, "select") else table[[feature.name]]
             if feature.missing is not None:
                 one = numeric_frame(source, one, [feature.name], missing_value=feature.missing)
-            return validate.matrix(column_names=(feature.name,), **{source: one}).numpy()
+            found = validate.matrix(column_names=(feature.name,), **{source: one}).numpy()
+            wrong = found[:, 0] <= 0
+            if feature.scale == "log" and wrong.any():
+                raise ValueError(
+                    f"{source} must hold numbers above 0 on a log scale, got 0 or less "
+                    f"{_place(wrong, feature.name, first_row)}: correct the cell, or declare a linear "
+                    f"scale"
+                )
+            return found
         found, missing = cells(table, feature.name)
         if missing.any() and feature.missing_code is None:
             raise ValueError(

@@ -34,9 +34,13 @@ class Number:
             with noise does not look at them.
         missing: What a missing value counts as, inside the range: declared from what it means that the
             value is missing, never from the table. None: a missing value is refused.
+        scale: "linear"; or "log" for distances in factors, such as of incomes or doses: from 10 to 20 is
+            as far as from 100 to 200. The range is above 0 then, a length-scale is a factor > 1, and a
+            value of 0 or less is refused. Everything stays in raw units.
 
     Raises:
-        ValueError: If edges do not rise, or they or `missing` are not inside the range.
+        ValueError: If edges do not rise, or they or `missing` are not inside the range, or the scale is
+            another one.
 
     Example:
         >>> Encoding([Number("age", 18, 100)]).scaling.names
@@ -50,9 +54,12 @@ class Number:
     lengthscale: float | None = None
     edges: tuple[float, ...] = ()
     missing: float | None = None
+    scale: str = "linear"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
+        if self.scale not in ("linear", "log"):
+            raise ValueError(f"scale of {self.name!r} must be 'linear' or 'log'")
         if self.missing is not None and not self.lower <= self.missing <= self.upper:
             raise ValueError(f"missing of {self.name!r} must be a number within its range")
         ends = (self.lower, *self.edges, self.upper)
@@ -67,8 +74,11 @@ class Number:
     @property
     def shape(self) -> float:
         """Length-scale of each column."""
-        half = self.upper / 2 - self.lower / 2
-        return half if self.lengthscale is None else self.lengthscale
+        if self.lengthscale is not None:
+            return self.lengthscale
+        if self.scale == "log":  # a factor: half of the range, in logarithms
+            return math.sqrt(self.upper) / math.sqrt(self.lower)
+        return self.upper / 2 - self.lower / 2
 
     def decode(self, rows: np.ndarray) -> list[Any]:
         """Values of ``n x 1`` columns."""
@@ -237,6 +247,13 @@ class Category:
     def decode(self, rows: np.ndarray) -> list[Any]:
         """The nearest category."""
         return [self.categories[i] for i in rows.argmax(axis=1)]
+
+
+def middle_of(number: Number) -> float:
+    """The middle of a declared range, on its scale."""
+    if number.scale == "log":
+        return math.sqrt(number.lower) * math.sqrt(number.upper)
+    return number.lower / 2 + number.upper / 2
 
 
 def _whole(cell: Any) -> str:

@@ -22,7 +22,7 @@ _KEYS = {
     "boolean": (),
     "category": ("categories",),
 }
-_OPTIONAL = {"number": ("edges",), "boolean": ("yes", "no"), "category": ()}
+_OPTIONAL = {"number": ("edges", "scale"), "boolean": ("yes", "no"), "category": ()}
 
 
 def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
@@ -65,6 +65,12 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     lengthscale = 10      # optional, for all features or for none
     edges = [40, 65]      # optional: cells of a release that protects whole records
     missing = 50          # optional: what a missing value counts as; else it is refused
+
+    [features.income]
+    lower = 100           # above 0
+    upper = 1_000_000
+    scale = "log"         # optional: distance is counted in factors, from 10 to 20 as from 100 to 200
+    lengthscale = 3       # a factor then, > 1
 
     [features.diabetes]
     kind = "boolean"
@@ -151,7 +157,7 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     missing = _number(entry["missing"], f"{where}: missing") if "missing" in entry else None
     edges = _edges(entry.get("edges", []), f"{where}: edges")
     try:
-        return Number(name, low, high, lengthscale, edges, missing)
+        return Number(name, low, high, lengthscale, edges, missing, entry.get("scale", "linear"))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 

@@ -94,7 +94,7 @@ def test_a_file_with_kinds_is_refused_where_only_numbers_are_understood(write):
         ("kind = 'category'", "feature 'a' must have the key categories, but it is missing"),
         (
             "lower=0\nupper=1\ncategories=['a', 'b']",
-            "no keys but lower, upper, edges, lengthscale, missing, got",
+            "no keys but lower, upper, edges, scale, lengthscale, missing, got",
         ),
         ("kind = 'category'\ncategories = 'ab'", "categories must be a list of texts, got 'ab'"),
         ("kind = 'category'\ncategories = [1, 2]", "must be texts that are not empty"),
@@ -135,7 +135,7 @@ def test_kinds_that_are_wrong_are_said_with_file_feature_and_key(write, text, me
         ("[features.a]\nlower=1\nupper=1", "feature 'a': lower must be below upper, got 1 and 1"),
         (
             "[features.a]\nlower=0\nupper=1\nstep=1",
-            "no keys but lower, upper, edges, lengthscale, missing, got 'step'",
+            "no keys but lower, upper, edges, scale, lengthscale, missing, got 'step'",
         ),
         ("[features.a]\nlower=0\nupper=1\nlengthscale=0", "feature 'a': lengthscale must be > 0, got 0"),
         (
@@ -218,6 +218,6 @@ def test_other_spellings_of_yes_and_no_are_declared(write):
         with pytest.raises(ValueError, match=message):
             load_encoding(write(f"[features.a]\nkind='boolean'\n{wrong}\n"))
     with pytest.raises(
-        ValueError, match="no keys but lower, upper, edges, lengthscale, missing, got 'yes'"
+        ValueError, match="no keys but lower, upper, edges, scale, lengthscale, missing, got 'yes'"
     ):
         load_encoding(write("[features.a]\nlower=0\nupper=1\nyes='Y'\n"))
