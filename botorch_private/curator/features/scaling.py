@@ -39,9 +39,9 @@ class PublicScaling:
     logarithm, since clipping moves no factor apart: ``|ln clip(x) - ln clip(x')| <= |ln x - ln x'|``.
     What is computed is ``ln(x / c) / unit``, where ``c`` is the geometric mean of both ends. With ``h =
     2^-53`` the first quotient errs by ``h`` of itself, the logarithm by ``8 h`` (as in `noise_law`), the
-    second quotient by ``h``: a scaled value, at most ``R <= 10^4``, errs by ``h / unit + 9 h R`` at most.
-    That is below ``1.1 10^5 h``, since ``unit >= 10^-4`` is required, and the noise is charged for ``2 (d
-    + 16) 10^4 h`` in each coordinate, of which other steps need less than the half.
+    second quotient by ``h``. So a scaled value, at most ``R <= 10^4``, errs by ``h / unit + 10 h R`` or
+    less. That is at most ``11 * 10^4 h``, since ``unit >= 10^-4`` is required. The noise is charged for
+    ``2 (d + 16) 10^4 h`` in each coordinate, of which other steps need less than the half.
 
     Args:
         lower: Smallest value of each feature, ``d`` floats in raw units. Public: from what the
