@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
 from botorch_private.cli.streams import tell
+from botorch_private.cli.table import add_dialect, dialect_of
 
 if TYPE_CHECKING:
     from botorch_private.curator.cells.cells import Cells
@@ -60,7 +61,7 @@ def add(verbs: Any) -> None:
     )
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
-    option("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
+    option("table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
     option(
         "--ranges",
@@ -187,6 +188,7 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="release also where a declared range clips a feature in most records",
     )
+    add_dialect(init)
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -203,6 +205,7 @@ def _init(options: argparse.Namespace) -> int:
             options.table,
             options.folder,
             ranges=options.ranges,
+            dialect=dialect_of(options),
             mechanism=_mechanism(options),
             cells=options.cells,
             agree=agree,

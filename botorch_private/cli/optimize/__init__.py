@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.documents.output import INTERRUPTED, add_json, put_document
 from botorch_private.cli.streams import tell
 
-_INTERRUPTED = 130
 _SETTINGS = ("seed", "n_initial", "beta_scale", "exploration", "outcome_noise", "denoise")
 # Arguments of the library whose options have other names.
 _ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
@@ -64,6 +64,7 @@ def add_optimize(commands: Any) -> None:
     )
     option("--release", **file, help="keep the release here, to download it once only")
     option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
+    add_json(optimize)
     setting = optimize.add_argument_group(
         "the search (settled when it begins, and kept in --state)"
     ).add_argument
@@ -119,7 +120,7 @@ def _optimize(options: argparse.Namespace) -> int:
     given = {name: getattr(options, name) for name in _SETTINGS}
     try:
         with refusals(options, RemoteError, arguments=_ARGUMENTS):
-            search(
+            found = search(
                 options.url,
                 rounds=options.rounds,
                 pending=options.pending,
@@ -132,7 +133,12 @@ def _optimize(options: argparse.Namespace) -> int:
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,
             )
+            if options.json:
+                put_document(options, found)
     except KeyboardInterrupt:
-        tell(f"\nStopped. {how_to_go_on(options.state)}")
-        return _INTERRUPTED
+        stopped = f"Stopped. {how_to_go_on(options.state)}"
+        if options.json:
+            options.parser.exit(INTERRUPTED, f"{options.parser.prog}: {stopped}\n")
+        tell(f"\n{stopped}")
+        return INTERRUPTED
     return 0

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
+from botorch_private.cli.documents.optimize import OptimizeDocument
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.plots import plot_best, require_matplotlib
 from botorch_private.exchange.release import Release
@@ -42,8 +43,8 @@ def search(
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
-) -> None:
-    """Search until there are so many measurements, and print what comes of it.
+) -> OptimizeDocument:
+    """Search until there are so many measurements, print what comes of it, and return it.
 
     Arguments are the options of the command, whose help says what they are; ``settings`` are the seed
     and the arguments of `Modeler` that were given.
@@ -98,6 +99,7 @@ def search(
                 progress.close()
                 plot.draw()
             print(_result(modeler, curator.outcome_unit))
+            return OptimizeDocument.of(modeler, curator, rounds=rounds, state=state_file)
 
 
 def how_to_go_on(state_file: Path) -> str:

@@ -11,6 +11,7 @@ from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
@@ -47,6 +48,7 @@ def initialize(
     folder: Path,
     *,
     ranges: Path,
+    dialect: Dialect = PLAIN,
     mechanism: Mechanism | Callable[[Cells], Mechanism],
     agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
@@ -64,9 +66,10 @@ def initialize(
     """Release a table once, and make the folder that a server needs.
 
     Args:
-        table: The records, .csv or .parquet.
+        table: The records, .csv, .parquet or .xlsx.
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
+        dialect: How the table is written.
         mechanism: How records are released; or what makes a mechanism of cells, for a release that
             protects whole records.
         agree: Is told what will be promised and how the records lie in their ranges; says whether that
@@ -112,9 +115,12 @@ def initialize(
         scaling, mechanism = None, mechanism(_cells(encoding, ranges, cells))
     elif cells is not None:
         raise ValueError("cells must be None for a mechanism that adds noise")
-    records = read_encoded(table, encoding)
-    outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
-    names = None if identifiers is None else read_identifiers(table, identifiers)
+    records = read_encoded(table, encoding, dialect=dialect)
+    outcomes = names = None
+    if column is not None:
+        outcomes = read_table(table, [column], remedy=OUTCOME_REMEDY, dialect=dialect)[:, 0]
+    if identifiers is not None:
+        names = read_identifiers(table, identifiers, dialect=dialect)
     n = len(records)
     if n < 2:
         raise ValueError(f"{table} must hold at least 2 records, got {n}")
@@ -123,7 +129,7 @@ def initialize(
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
-    some = None if known is None else read_known(table, known)
+    some = None if known is None else read_known(table, known, dialect=dialect)
     first = planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
     d = encoding.scaling.features
     width = LABEL_COLUMNS if scaling is None else first.projection_dim or d
@@ -135,7 +141,7 @@ def initialize(
         known_outcomes(some, n, measured_by, settings.get("plausible"))
     own = ledger_of(table, n, ledger)
     past = own.ledger
-    most = None if person is None else most_records(table, person)
+    most = None if person is None else most_records(table, person, dialect=dialect)
     promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import optimizer as program
+from helpers.documents import parsed
 from helpers.patience import wait_until
 from helpers.remote_server import Here, make_modeler
 
@@ -170,6 +171,35 @@ def test_with_noised_answers_the_row_to_act_on_is_the_posteriors(serve, optimize
     optimizer.start(*arguments(server, "--rounds", 4))
     assert optimizer.wait() == 0
     assert "by the posterior mean, the row to act on is" in optimizer.output.read_text()
+
+
+@pytest.mark.slow
+def test_with_json_programs_read_what_people_read(serve, arguments, tmp_path, capsys):
+    server = serve(noised=True)
+    assert cli.main(["optimize", *arguments(server, "--rounds", "4", "--json")]) == 0
+    told = capsys.readouterr()
+    found = parsed(told.out, "optimize")
+    history = ModelerState.load(tmp_path / "run.json").history
+    assert [(each["row"], each["value"]) for each in found["measured"]] == history
+    assert found["best"]["value"] == max(value for _, value in history)
+    assert found["noised"]
+    assert f"the row to act on is {found['recommended']}" in told.err
+    assert found["guarantee"]["words"] in told.err
+    assert server.token not in told.out
+
+
+def test_a_search_that_is_stopped_says_so_to_programs(serve, arguments, tmp_path, capsys, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    server = serve(known=False)
+    monkeypatch.setattr("botorch_private.cli.optimize.search.keep_open", stopped)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["optimize", *arguments(server, "--rounds", "4", "--json")])
+    assert ended.value.code == 130
+    found = parsed(capsys.readouterr().out, "any of them, where it fails")
+    assert found["exit_status"] == 130
+    assert found["message"].startswith("Stopped. ")
 
 
 def test_labels_are_not_denoised_and_nothing_is_asked(serve, arguments, tmp_path, capsys):
