@@ -64,5 +64,5 @@ class Goal(ABC):
 
 
 def with_unit(value: float, unit: str) -> str:
-    """A number of six digits with its unit."""
-    return f"{value:.6g} {unit}".rstrip()
+    """A number of six digits with its unit; 0 has no sign."""
+    return f"{value + 0.0:.6g} {unit}".rstrip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from botorch.acquisition.objective import PosteriorTransform
 from botorch.models.model import Model
@@ -16,26 +15,27 @@ from botorch_private.modeler.acquisition.schedule import SHARED
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY
 from botorch_private.modeler.models.outcome_units import Ranking
 
-STRADDLE_BETA = 1.96**2
-
 
 class DiscreteStraddle(DiscreteUCB):
-    """Straddle score ``sqrt(beta) * std - |mean - level|`` over a fixed candidate set.
+    """Straddle score ``sqrt(beta_t) * std - |mean - level|`` over a fixed candidate set.
 
     It is large where the model does not know on which side of the level a row is (Bryan et al. 2005,
-    with ``sqrt(beta) = 1.96``; Gotovos et al. 2013 call ``2`` such scores the ambiguity). It is also how
-    far the level lies inside the confidence interval of a row: with ``level`` a wanted value, minus the
-    lower confidence bound of the distance to it.
+    with 1.96 deviations in all rounds; Gotovos et al. 2013 with a schedule). It is also how far the
+    level lies inside the confidence interval of a row. With a wanted value for a level, it is minus the
+    lower confidence bound of the distance to it, which is not cut off at 0.
 
-    Pending rows, batches, ties, labels, chunks and the deviation are as in `DiscreteUCB`. A level above
-    all means gives the choices of `DiscreteUCB` at the same beta; one below all, those with
-    ``maximize=False``.
+    The schedule, pending rows, batches, ties, labels, chunks and the deviation are those of
+    `DiscreteUCB`. With 1.96 deviations lists of records above a level were worse in trials. A level
+    above all means gives the choices of `DiscreteUCB`; one below all, those with ``maximize=False``.
 
     Args:
         model: As for `DiscreteUCB`.
         candidates: As for `DiscreteUCB`.
+        t: As for `DiscreteUCB`.
+        failure_probability: As for `DiscreteUCB`.
         level: Finite number, in outcome units.
-        beta: >= 0.
+        beta: As for `DiscreteUCB`.
+        beta_scale: As for `DiscreteUCB`.
         exploration: As for `DiscreteUCB`.
         posterior_transform: As for `DiscreteUCB`.
         chunk_size: As for `DiscreteUCB`.
@@ -43,7 +43,7 @@ class DiscreteStraddle(DiscreteUCB):
         X_pending: As for `DiscreteUCB`.
 
     Example:
-        >>> acqf = DiscreteStraddle(model, candidates=release.candidates, level=1.0)
+        >>> acqf = DiscreteStraddle(model, candidates=release.candidates, t=1, level=1.0)
         >>> index = acqf.select(q=1, exclude=asked)
     """
 
@@ -52,9 +52,12 @@ class DiscreteStraddle(DiscreteUCB):
         self,
         model: Model,
         candidates: Tensor | None,
-        level: float,
+        t: int,
+        failure_probability: float = 0.025,
         *,
-        beta: float = STRADDLE_BETA,
+        level: float,
+        beta: float | None = None,
+        beta_scale: float | None = None,
         exploration: str = SHARED,
         posterior_transform: PosteriorTransform | None = None,
         chunk_size: int = 2048,
@@ -62,17 +65,18 @@ class DiscreteStraddle(DiscreteUCB):
         X_pending: Tensor | None = None,
     ) -> None:
         validate.finite(level=level)
-        validate.non_negative(beta=beta)
-        options: dict[str, Any] = {"chunk_size": chunk_size, "max_memory": max_memory}
         super().__init__(
             model,
             candidates,
-            t=1,
+            t,
+            failure_probability,
             beta=beta,
+            beta_scale=beta_scale,
             exploration=exploration,
             posterior_transform=posterior_transform,
+            chunk_size=chunk_size,
+            max_memory=max_memory,
             X_pending=X_pending,
-            **options,
         )
         self.level = float(level)
 

@@ -25,6 +25,9 @@ class Outcomes(NamedTuple):
     mean: Tensor
     deviation: Tensor
 
+    def __neg__(self) -> Outcomes:
+        return Outcomes(-self.mean, self.deviation)
+
     def chance_above(self, level: float) -> Tensor:
         """Chance of each that it is above a level in the same units."""
         scores = (self.mean - level) / self.deviation
@@ -95,5 +98,6 @@ class Knowledge:
         """Variances of what outcomes scatter, and of the known noise of an answer, in model units."""
         likelihood: Any = self._posterior.model.likelihood
         if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
-            return float(likelihood.noise), 0.0
-        return float(likelihood.second_noise), float(likelihood.noise_covar.noise.mean())
+            return likelihood.noise.item(), 0.0
+        known: Any = likelihood.noise_covar
+        return likelihood.second_noise.item(), known.noise.mean().item()

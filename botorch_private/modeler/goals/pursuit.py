@@ -43,13 +43,6 @@ class Pursuit(ABC, Generic[G]):
     def __init__(self, goal: G) -> None:
         self.goal = goal
 
-    def require(self, exploring: Exploring) -> None:  # noqa: B027 (most take all of it)
-        """Refuse settings that this search has no use for.
-
-        Raises:
-            ValueError: If there are such.
-        """
-
     def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
         """What rows are chosen by in round ``t``."""
         return DiscreteUCB(posterior, None, t=t, **exploring._asdict())

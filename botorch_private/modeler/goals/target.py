@@ -6,7 +6,6 @@ import torch
 
 from botorch_private.exchange.goals import Target
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
-from botorch_private.modeler.acquisition.schedule import scale_of_beta, ucb_beta
 from botorch_private.modeler.acquisition.straddle import DiscreteStraddle
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
@@ -24,13 +23,7 @@ class Nearest(Pursuit[Target]):
 
     def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
         """The lower confidence bound, as a score."""
-        beta, scale = exploring.beta, exploring.beta_scale
-        if beta is None:
-            scale = scale_of_beta(t, exploring.exploration) if scale is None else scale
-            beta = scale * ucb_beta(t, len(posterior.candidates), exploring.failure_probability)
-        return DiscreteStraddle(
-            posterior, None, self.goal.value, beta=beta, exploration=exploring.exploration
-        )
+        return DiscreteStraddle(posterior, None, t, level=self.goal.value, **exploring._asdict())
 
     def recommend(self, knowledge: Knowledge) -> int:
         """Measured row with the posterior mean that is nearest to the value."""
