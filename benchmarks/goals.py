@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument("--set", choices=[*SEEDS], default="choose")
     parser.add_argument("--runs", type=int, default=48)
     parser.add_argument("--rules", default="ucb,random")
+    parser.add_argument("--epsilon", type=float, help="only the cells at this epsilon")
     parser.add_argument("--rounds", type=int, default=50)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -193,6 +194,8 @@ def main() -> None:
     numbers: dict[str, dict[tuple[str, Cell], list[float]]] = {}
     for seed in tqdm(range(first, first + options.runs), mininterval=20):
         for cell in CELLS:
+            if options.epsilon not in (None, cell.epsilon):
+                continue
             given = setting(cell, seed)
             searches = [Search(given, level) for level in levels(options.goal, given)]
             for rule in rules:

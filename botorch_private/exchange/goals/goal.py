@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, TypeVar
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from torch import Tensor
+if TYPE_CHECKING:  # the curator's server does without PyTorch
+    from torch import Tensor
 
-Value = TypeVar("Value", float, Tensor)
+Value = TypeVar("Value", float, "Tensor")
 VERSION = 1  # of `to_dict`
 
 
@@ -66,3 +69,23 @@ class Goal(ABC):
 def with_unit(value: float, unit: str) -> str:
     """A number of six digits with its unit; 0 has no sign."""
     return f"{value + 0.0:.6g} {unit}".rstrip()
+
+
+def finite_number(**values: Any) -> float:
+    """Return the one named value as a ``float``, or refuse it, as `validate.number` does."""
+    ((name, value),) = values.items()
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {_shown(value)}")
+    return float(value)
+
+
+def whole_number(**values: Any) -> int:
+    """Return the one named value as an ``int`` of at least 1, or refuse it, as `validate.count` does."""
+    ((name, value),) = values.items()
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {_shown(value)}")
+    return int(value)
+
+
+def _shown(value: Any) -> str:
+    return str(value)[:30] if isinstance(value, Real) else f"a {type(value).__name__}"
