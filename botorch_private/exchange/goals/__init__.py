@@ -32,5 +32,5 @@ def goal_from_dict(values: Any) -> Goal:
         return _KINDS[kind](**fields)
     except TypeError:
         raise ValueError(
-            f"goal must have what a goal of the kind {kind} has, got something else"
+            f"goal must be what a goal of the kind {kind} says of itself, got something else"
         ) from None

@@ -74,9 +74,13 @@ def with_unit(value: float, unit: str) -> str:
 def finite_number(**values: Any) -> float:
     """Return the one named value as a ``float``, or refuse it, as `validate.number` does."""
     ((name, value),) = values.items()
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:  # an integer that no float can hold
+        number = math.inf
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number, got {_shown(value)}")
-    return float(value)
+    return number
 
 
 def whole_number(**values: Any) -> int:
