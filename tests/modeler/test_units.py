@@ -10,7 +10,7 @@ from botorch.models.transforms.outcome import Log, Standardize
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from helpers.draws import seeded
-from helpers.outcome_tables import TABLES, released, sine
+from helpers.outcome_tables import TABLES, branin, released, sine
 from helpers.rounds import release_of
 
 from botorch_private import DiscreteUCB, Modeler, NoisyProjection, OutcomeMechanism, PublicScaling
