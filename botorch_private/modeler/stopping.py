@@ -11,6 +11,10 @@ from botorch_private.modeler.modeler import Modeler
 FIRST_ROUND = 20  # answers from which on the bound is worth something
 PROBABILITY = 0.05
 _LEAST_SCALE = 0.2  # of the theory's schedule: what the default explores with in its later rounds
+_WHY = (
+    "where a search is to stop by itself (stop_below), since one that explores less stays where it is, "
+    "and its model is too sure of the rest"
+)
 
 
 class _Known(NamedTuple):
@@ -74,7 +78,8 @@ class StopRule:
     ) -> None:
         if stop_below is not None:
             validate.positive(stop_below=stop_below)
-            _refuse_greedy(modeler)
+            require_exploring(modeler.beta_scale)
+            _require_exploring_by(modeler)
         self._modeler, self._stop_below = modeler, stop_below
         self._bounds = BoundSoFar(modeler) if bounds is None else bounds
 
@@ -86,15 +91,17 @@ class StopRule:
         return all(self._bounds.after(each) <= self._stop_below for each in (rounds, rounds - 1))
 
 
-def _refuse_greedy(modeler: Modeler) -> None:
+def require_exploring(beta_scale: float | None) -> None:
+    """Refuse a scale of the schedule with which a search cannot stop by its bound.
+
+    Raises:
+        ValueError: If so.
+    """
+    if beta_scale is not None and beta_scale < _LEAST_SCALE:
+        raise ValueError(f"beta_scale must be at least {_LEAST_SCALE:g} {_WHY}, got {beta_scale:g}")
+
+
+def _require_exploring_by(modeler: Modeler) -> None:
     least = _LEAST_SCALE * ucb_beta(1, len(modeler.release.candidates), modeler.failure_probability)
     if modeler.beta is not None and modeler.beta < least:
-        wanted, got = f"beta must be at least {least:.3g}", modeler.beta
-    elif modeler.beta is None and modeler.beta_scale is not None and modeler.beta_scale < _LEAST_SCALE:
-        wanted, got = f"beta_scale must be at least {_LEAST_SCALE:g}", modeler.beta_scale
-    else:
-        return
-    raise ValueError(
-        f"{wanted} for stop_below, got {got:g}: a search that explores less stays where it is, and its "
-        f"model is too sure of the rest"
-    )
+        raise ValueError(f"beta must be at least {least:.3g} {_WHY}, got {modeler.beta:g}")

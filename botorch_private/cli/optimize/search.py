@@ -20,8 +20,10 @@ from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
 from botorch_private.cli.plots import plot_best, require_matplotlib
 from botorch_private.modeler.keep_open import keep_open
 from botorch_private.modeler.modeler import Modeler
+from botorch_private.modeler.regret_bound import sentence
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
+from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
 
 _SECONDS_BETWEEN_PLOTS = 30.0
 
@@ -38,6 +40,7 @@ def search(
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
+    stop_below: float | None = None,
 ) -> None:
     """Search until there are so many measurements, and print what comes of it.
 
@@ -53,6 +56,8 @@ def search(
     with _alone(state_file):
         state = RunState.load(state_file) if state_file.exists() else None
         settled = _settled(settings, state_file, None if state is None else state.settings)
+        if stop_below is not None:
+            require_exploring(settled.beta_scale)
         with RemoteCurator(
             url,
             token,
@@ -75,8 +80,10 @@ def search(
                 )
             modeler = state.modeler(curator.release)
             _check_rounds(rounds, modeler)
-            progress = Progress(modeler, rounds, curator.outcome_unit)
-            plot = _Plot(plot_file, modeler, curator)
+            bounds = BoundSoFar(modeler)
+            enough = StopRule(modeler, stop_below, bounds)
+            progress = Progress(modeler, rounds, curator.outcome_unit, bounds)
+            plot = _Plot(plot_file, modeler, curator, bounds)
 
             def changed() -> None:
                 RunState.of(modeler, settled).save(state_file)
@@ -86,14 +93,22 @@ def search(
             left = max(0, rounds - len(modeler.history))
             try:
                 keep_open(
-                    curator, modeler, left, pending=pending, changed=changed, waiting=progress.waiting
+                    curator,
+                    modeler,
+                    left,
+                    pending=pending,
+                    changed=changed,
+                    waiting=progress.waiting,
+                    enough=enough.reached,
                 )
             except RemoteError as error:
                 raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
             finally:
                 progress.close()
                 plot.draw()
-            print(_result(modeler, curator.outcome_unit))
+            if enough.reached() and len(modeler.history) < rounds:
+                print(_stopped(modeler, rounds))
+            print(_result(modeler, curator.outcome_unit, bounds.latest()))
 
 
 def how_to_go_on(state_file: Path) -> str:
@@ -106,8 +121,11 @@ def how_to_go_on(state_file: Path) -> str:
 class _Plot:
     """A picture of the best value so far, in a file if there is one to write."""
 
-    def __init__(self, file: Path | None, modeler: Modeler, curator: RemoteCurator) -> None:
+    def __init__(
+        self, file: Path | None, modeler: Modeler, curator: RemoteCurator, bounds: BoundSoFar
+    ) -> None:
         self._file, self._modeler, self._drawn = file, modeler, -float("inf")
+        self._bounds = bounds
         name, unit = curator.outcome_name, curator.outcome_unit
         self._label = f"{name} ({unit})" if unit else name
 
@@ -118,7 +136,8 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            plot_best(history.values.numpy(), self._file, ylabel=self._label)
+            bounds = self._bounds.all()
+            plot_best(history.values.numpy(), self._file, bounds=bounds, ylabel=self._label)
             self._drawn = time.monotonic()
 
 
@@ -174,12 +193,18 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
 
 
-def _result(modeler: Modeler, unit: str) -> str:
+def _stopped(modeler: Modeler, rounds: int) -> str:
+    asked = len(modeler.pending)
+    text = f"Stopped before {rounds} measurements, since the bound is small enough."
+    return f"{text} Open questions that nobody waits for: {asked}." if asked else text
+
+
+def _result(modeler: Modeler, unit: str, bound: float | None) -> str:
     best = modeler.best
     text = f"Best of {len(modeler.history)}: row {best.index}, {best.value:.6g} {unit}".rstrip() + "."
-    if not modeler.release.outcome_variance:
-        return text
-    return (
-        f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
-        f"to act on is {modeler.recommend()}."
-    )
+    if modeler.release.outcome_variance:
+        text += (
+            f" Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
+            f"to act on is {modeler.recommend()}."
+        )
+    return text if bound is None else f"{text}\n{sentence(bound, PROBABILITY, unit)}"

@@ -57,4 +57,5 @@ def _noise(likelihood: Any) -> tuple[float, float]:
     if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
         return likelihood.noise.item(), 0.0
     known: Any = likelihood.noise_covar
-    return likelihood.second_noise.item(), known.noise.mean().item()
+    scatter: Any = likelihood.second_noise
+    return scatter.item(), known.noise.mean().item()
