@@ -38,7 +38,7 @@ sys.path.insert(0, str(HERE / "paper"))
 from frontier_tables import table_named  # noqa: E402 (benchmarks/paper is a folder of modules)
 from streams import stream  # noqa: E402
 
-from botorch_private import NoisyProjection, ucb_beta  # noqa: E402
+from botorch_private import NoisyProjection, NoPrivacy, ucb_beta  # noqa: E402
 from botorch_private.curator.publish import publish  # noqa: E402
 from botorch_private.modeler.models.marginal_likelihood import MarginalLikelihood  # noqa: E402
 
@@ -136,7 +136,7 @@ def setting(cell: Cell, seed: int) -> Setting:
     published = publish(
         raw,
         table.scaling,
-        NoisyProjection(cell.epsilon, DELTA, None),
+        NoPrivacy() if math.isinf(cell.epsilon) else NoisyProjection(cell.epsilon, DELTA, None),
         generator=stream(seed, f"exploration, noise at {cell.epsilon}"),
     )
     release, order = published.release, published.permutation

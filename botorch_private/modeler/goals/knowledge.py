@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
@@ -51,7 +51,7 @@ class Knowledge:
         skipped: Iterable[int],
     ) -> None:
         self.told, self.values = list(told), list(values)
-        self._posterior, self._skipped = posterior, list(skipped)
+        self._posterior, self._closed = posterior, [*told, *skipped]
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -59,21 +59,24 @@ class Knowledge:
         return self._posterior.ranking()
 
     @cached_property
-    def left(self) -> Tensor:
+    def rows_left(self) -> Tensor:
         """Rows that may still be measured, in order."""
-        there = torch.ones(len(self.ranking.mean), dtype=torch.bool)
-        there[[*self.told, *self._skipped]] = False
+        there = torch.ones(len(self._posterior.candidates), dtype=torch.bool)
+        there[self._closed] = False
         return there.nonzero().squeeze(-1)
+
+    @cached_property
+    def _left(self) -> AnswersLeft:
+        return AnswersLeft.of(self._posterior, self._closed)
 
     def in_model_units(self, value: float) -> float:
         """An outcome, as the goal turns it, in the units of the ranking."""
         return (value - self.ranking.origin) / self.ranking.scale
 
     def outcomes_left(self) -> Outcomes:
-        """Of the rows that may still be measured."""
-        scatter, _ = self._noise()
-        mean, variance = (part.double()[self.left] for part in self.ranking[:2])
-        return Outcomes(mean, (variance + scatter).sqrt())
+        """Of the rows that may still be measured, in their order."""
+        left = self._left
+        return Outcomes(left.mean.double().cpu(), (left.variance.double() + left.scatter).sqrt().cpu())
 
     def outcomes_told(self) -> Outcomes | None:
         """Of measured rows, where answers are noised; None: they are the answers.
@@ -82,7 +85,7 @@ class Knowledge:
         residual ``r = y - f`` splits into both parts: the outcome is ``y - N/S r`` on average, with
         variance ``(N/S)^2 var(f) + N s / S``.
         """
-        scatter, known = self._noise()
+        scatter, known = self._left.scatter, self._left.known
         if known == 0:
             return None
         answers = torch.tensor(
@@ -93,12 +96,3 @@ class Knowledge:
         return Outcomes(
             answers - share * (answers - mean), (share**2 * variance + share * scatter).sqrt()
         )
-
-    def _noise(self) -> tuple[float, float]:
-        """Variances of what outcomes scatter, and of the known noise of an answer, in model units."""
-        likelihood: Any = self._posterior.model.likelihood
-        if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
-            return likelihood.noise.item(), 0.0
-        known: Any = likelihood.noise_covar
-        scatter: Any = likelihood.second_noise
-        return scatter.item(), known.noise.mean().item()
