@@ -188,7 +188,7 @@ def test_the_bar_shows_the_best_value_and_no_index(monkeypatch, without_fits):
     monkeypatch.setattr(loop_module, "_QUIET_SECONDS", 0)
     curator, modeler = make_parties(lambda record: 12.5)
     run(curator, modeler, 3)
-    assert "best=12.5" in terminal.getvalue()
+    assert "best 12.5" in terminal.getvalue()
 
 
 def test_runs_shorter_than_two_seconds_show_no_bar():

@@ -75,7 +75,7 @@ class Pursuit(ABC, Generic[G]):
             ValueError: If better is not larger.
         """
         raise ValueError(
-            f"expected_gain must be asked for a goal of large or small outcomes, not {self.goal}"
+            f"goal must be of large or of small outcomes for expected_gain, got {self.goal}"
         )
 
     def in_short(self, bound: float, unit: str = "") -> str:
