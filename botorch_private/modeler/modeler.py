@@ -27,7 +27,13 @@ from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.standardized import require_outcome
-from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain, regret_bound
+from botorch_private.modeler.regret_bound import (
+    ExpectedGain,
+    cautious,
+    expected_gain,
+    regret_bound,
+    sentence,
+)
 
 
 class Modeler:
@@ -287,11 +293,11 @@ class Modeler:
     def regret_bound(self, probability: float = 0.05, *, rounds: int | None = None) -> float:
         """By how much an unmeasured record may answer better, but for a probability.
 
-        What may be said of it is: *if the fitted model is right*, the chance that one of the unmeasured
-        records would have answered better than the best answer so far, by more than the bound, is at
-        most ``probability``. It is about answers, with all that they scatter and all noise that the
-        curator adds to them. Rows that were asked and not told yet count as unmeasured; rows that were
-        given up (`skip`) are left out.
+        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one of
+        the unmeasured records would have answered better than the best answer so far, by more than the
+        bound, is at most ``probability``. It is about answers, with all that they scatter and all noise
+        that the curator adds to them. Rows that were asked and not told yet count as unmeasured; rows
+        that were given up (`skip`) are left out.
 
         Deviations are wider than the model's, which is too sure of itself (`cautious`). How often the
         bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
@@ -325,6 +331,19 @@ class Modeler:
             left.variance, left.scatter, left.known, answers=len(told), level=probability
         )
         return regret_bound(left.mean, deviation, best, probability) * left.scale
+
+    def regret_sentence(self, probability: float = 0.05, *, unit: str = "") -> str:
+        """What may be said of `regret_bound`, and no more: it is as good as the model.
+
+        Args:
+            probability: As in `regret_bound`.
+            unit: Of the outcome, to be printed; may be empty.
+
+        Example:
+            >>> print(modeler.regret_sentence(unit="EUR"))
+            If the fitted model is right, the chance that one of the unmeasured records would have ...
+        """
+        return sentence(self.regret_bound(probability), probability, unit)
 
     @on_cpu_by_default
     def expected_gain(self) -> ExpectedGain:

@@ -47,6 +47,8 @@ def sentence(bound: float, probability: float, unit: str = "") -> str:
         probability: The level it was asked for.
         unit: Of the outcome; may be empty.
     """
+    if bound == math.inf:
+        return "Nothing can be said of the unmeasured records yet, since all answers are equal."
     much = f"{bound:.4g} {unit}".rstrip()
     return (
         f"If the fitted model is right, the chance that one of the unmeasured records would have "

@@ -141,6 +141,7 @@ def test_nothing_is_left_once_all_is_measured_and_nothing_is_known_of_equal_answ
         modeler.expected_gain()
     go_on(modeler, torch.ones(6), 3)
     assert modeler.regret_bound() == math.inf
+    assert modeler.regret_sentence().startswith("Nothing can be said")
     modeler.tell(modeler.ask(), 2.0)
     assert 0 < modeler.regret_bound() < math.inf
     go_on(modeler, torch.ones(6), 2)

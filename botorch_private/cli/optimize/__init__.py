@@ -54,8 +54,8 @@ def add_optimize(commands: Any) -> None:
         type=positive,
         metavar="X",
         help="stop before --rounds once the bound on how much better an unmeasured record may answer "
-        "(at 5 %%, if the model is right) is at most X after two answers in a row, from the 20th on; X is "
-        "in the unit of the outcome",
+        "(at 5 %%, if the model is right) is at most X after two answers in a row, from the 20th on; X "
+        "is in the unit of the outcome",
     )
     option("--token-file", **file, help="file with the token (see below)")
     option(
