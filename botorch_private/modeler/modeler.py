@@ -293,9 +293,9 @@ class Modeler:
     def regret_bound(self, probability: float = 0.05, *, rounds: int | None = None) -> float:
         """By how much an unmeasured record may answer better, but for a probability.
 
-        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one of
-        the unmeasured records would have answered better than the best answer so far, by more than the
-        bound, is at most ``probability``. It is about answers, with all that they scatter and all noise
+        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one
+        of the unmeasured records would have answered better than the best answer so far, by more than
+        the bound, is at most ``probability``. It is about answers, with all that they scatter and all noise
         that the curator adds to them. Rows that were asked and not told yet count as unmeasured; rows
         that were given up (`skip`) are left out.
 
@@ -318,6 +318,7 @@ class Modeler:
             ValueError: If nothing was told yet, or an argument is out of range.
 
         Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
             >>> modeler.regret_bound() >= modeler.regret_bound(probability=0.5) >= 0
             True
         """
@@ -340,6 +341,7 @@ class Modeler:
             unit: Of the outcome, to be printed; may be empty.
 
         Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
             >>> print(modeler.regret_sentence(unit="EUR"))
             If the fitted model is right, the chance that one of the unmeasured records would have ...
         """
@@ -357,6 +359,7 @@ class Modeler:
             ValueError: If nothing was told yet.
 
         Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
             >>> gain = modeler.expected_gain()
             >>> 0 <= gain.next_measurement <= gain.rest
             True

@@ -223,7 +223,7 @@ def test_without_a_rule_all_rounds_are_measured(curator):
 )
 def test_rules_that_hardly_explore_are_refused_before_anything_is_measured(curator, options):
     modeler = Modeler(curator.release, **options)
-    with pytest.raises(ValueError, match=r"beta.* must be at least .* for stop_below"):
+    with pytest.raises(ValueError, match=r"^beta.* must be at least .*stop_below"):
         run(curator, modeler, 30, stop_below=0.3)
     assert len(modeler.history) == 0
 
