@@ -295,9 +295,9 @@ class Modeler:
 
         What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one
         of the unmeasured records would have answered better than the best answer so far, by more than
-        the bound, is at most ``probability``. It is about answers, with all that they scatter and all noise
-        that the curator adds to them. Rows that were asked and not told yet count as unmeasured; rows
-        that were given up (`skip`) are left out.
+        the bound, is at most ``probability``. It is about answers, with all that they scatter and all
+        noise that the curator adds to them. Rows that were asked and not told yet count as unmeasured;
+        rows that were given up (`skip`) are left out.
 
         Deviations are wider than the model's, which is too sure of itself (`cautious`). How often the
         bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
@@ -353,7 +353,8 @@ class Modeler:
 
         Returns:
             ``next_measurement``: by the best of all next rows. ``rest``: by all unmeasured rows
-            together, at most. Both in units of the outcome; rows count as in `regret_bound`.
+            together, at most; never more than the sum of theirs. Both in units of the outcome; rows
+            count as in `regret_bound`, and deviations are the model's own.
 
         Raises:
             ValueError: If nothing was told yet.
