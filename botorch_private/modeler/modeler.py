@@ -334,11 +334,11 @@ class Modeler:
     def regret_bound(self, probability: float = 0.05, *, rounds: int | None = None) -> float:
         """By how much an unmeasured record may answer better, but for a probability.
 
-        What may be said of it is: *if the fitted model is right*, the chance that one of the unmeasured
-        records would have answered better than the best answer so far, by more than the bound, is at
-        most ``probability``. It is about answers, with all that they scatter and all noise that the
-        curator adds to them. Rows that were asked and not told yet count as unmeasured; rows that were
-        given up (`skip`) are left out.
+        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one
+        of the unmeasured records would have answered better than the best answer so far, by more than
+        the bound, is at most ``probability``. It is about answers, with all that they scatter and all
+        noise that the curator adds to them. Rows that were asked and not told yet count as unmeasured;
+        rows that were given up (`skip`) are left out.
 
         Deviations are wider than the model's, which is too sure of itself (`cautious`). How often the
         bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
@@ -359,6 +359,7 @@ class Modeler:
             ValueError: If nothing was told yet, or an argument is out of range.
 
         Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
             >>> modeler.regret_bound() >= modeler.regret_bound(probability=0.5) >= 0
             True
         """
@@ -372,18 +373,34 @@ class Modeler:
         )
         return self.pursuit.bound(left, deviation, self._turned(told), probability)
 
+    def regret_sentence(self, probability: float = 0.05, *, unit: str = "") -> str:
+        """What may be said of `regret_bound`, and no more: it is as good as the model.
+
+        Args:
+            probability: As in `regret_bound`.
+            unit: Of the outcome, to be printed; may be empty.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> print(modeler.regret_sentence(unit="EUR"))
+            If the fitted model is right, the chance that one of the unmeasured records would have ...
+        """
+        return self.pursuit.sentence(self.regret_bound(probability), probability, unit)
+
     @on_cpu_by_default
     def expected_gain(self) -> ExpectedGain:
         """What measuring on is expected to add to the best answer so far, if the model is right.
 
         Returns:
             ``next_measurement``: by the best of all next rows. ``rest``: by all unmeasured rows
-            together, at most. Both in units of the outcome; rows count as in `regret_bound`.
+            together, at most; never more than the sum of theirs. Both in units of the outcome; rows
+            count as in `regret_bound`, and deviations are the model's own.
 
         Raises:
             ValueError: If nothing was told yet.
 
         Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
             >>> gain = modeler.expected_gain()
             >>> 0 <= gain.next_measurement <= gain.rest
             True

@@ -141,6 +141,7 @@ def test_nothing_is_left_once_all_is_measured_and_nothing_is_known_of_equal_answ
         modeler.expected_gain()
     go_on(modeler, torch.ones(6), 3)
     assert modeler.regret_bound() == math.inf
+    assert modeler.regret_sentence().startswith("Nothing can be said")
     modeler.tell(modeler.ask(), 2.0)
     assert 0 < modeler.regret_bound() < math.inf
     go_on(modeler, torch.ones(6), 2)
@@ -222,7 +223,7 @@ def test_without_a_rule_all_rounds_are_measured(curator):
 )
 def test_rules_that_hardly_explore_are_refused_before_anything_is_measured(curator, options):
     modeler = Modeler(curator.release, **options)
-    with pytest.raises(ValueError, match=r"beta.* must be at least .* for stop_below"):
+    with pytest.raises(ValueError, match=r"^beta.* must be at least .*stop_below"):
         run(curator, modeler, 30, stop_below=0.3)
     assert len(modeler.history) == 0
 

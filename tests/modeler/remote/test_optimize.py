@@ -134,10 +134,17 @@ def test_a_search_stops_by_its_bound_says_the_sentence_and_goes_on_from_a_file_t
     here = run(Here(server.curator), modeler, 40, stop_below=1.0)
     assert 20 < len(here) < 40
     fixed = ("--seed", 5, "--stop-below", 1.0)
-    for rounds in (20, 40, 40):
+    texts = []
+    for rounds in (19, 40, 40):
         optimizer.start(*arguments(server, *fixed, "--rounds", rounds, "--plot", tmp_path / "best.svg"))
         assert optimizer.wait() == 0
-    text = optimizer.output.read_text()
+        texts.append(optimizer.output.read_text())
+    assert ["bound" in text for text in texts] == [False, True, True]
+    best = max(value for _, value in list(here)[:20])
+    bound = modeler.regret_bound(rounds=20)
+    assert f"20/40: row {here.indices[19]} is" in texts[1]
+    assert f"best {best:.6g}, bound {bound:.3g}\n" in texts[1]
+    text = texts[2]
     assert "Stopped before 40 measurements, since the bound is small enough." in text
     assert text.endswith(f"{sentence(modeler.regret_bound(), 0.05)}\n")
     assert RunState.load(tmp_path / "run.json").history == [tuple(each) for each in here]
