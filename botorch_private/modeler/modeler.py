@@ -344,6 +344,10 @@ class Modeler:
         bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
         before 20 answers, and after searches that hardly explore.
 
+        With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one,
+        and with `Target` about answers that are nearer than the nearest one. With `Above` it is how many
+        unmeasured records above the threshold `above` may miss.
+
         O(n) beyond the posterior of this round, which the next choice needs as well.
 
         Args:
@@ -353,7 +357,7 @@ class Modeler:
 
         Returns:
             The bound, in units of the outcome, >= 0. Infinite while all answers are equal: nothing tells
-            then how far outcomes may lie apart.
+            then how far outcomes may lie apart. The same with `TopK` before there are k answers.
 
         Raises:
             ValueError: If nothing was told yet, or an argument is out of range.
@@ -391,13 +395,15 @@ class Modeler:
     def expected_gain(self) -> ExpectedGain:
         """What measuring on is expected to add to the best answer so far, if the model is right.
 
+        With `TopK`, to the k-th best answer.
+
         Returns:
             ``next_measurement``: by the best of all next rows. ``rest``: by all unmeasured rows
             together, at most; never more than the sum of theirs. Both in units of the outcome; rows
             count as in `regret_bound`, and deviations are the model's own.
 
         Raises:
-            ValueError: If nothing was told yet.
+            ValueError: If nothing was told yet, or the goal is `Above` or `Target`.
 
         Example:
             >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])

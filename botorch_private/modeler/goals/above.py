@@ -26,6 +26,11 @@ class RowsAbove(NamedTuple):
         measured: Of the measured rows, in the order in which they were told. Where answers are not
             noised this is certain.
         unmeasured: Of those that may still be measured, if the model is right; the likeliest first.
+
+    Example:
+        >>> modeler = Modeler(release, goal=Above(1.0), history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+        >>> modeler.above().measured
+        [7]
     """
 
     measured: list[int]
