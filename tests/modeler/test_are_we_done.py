@@ -179,27 +179,48 @@ def test_caution_fades_with_answers_and_never_narrows():
 # --- stopping ---
 
 
-def smooth_curator(**options):
+def scattered_curator():
     records = torch.rand(60, 1, dtype=torch.float64, generator=seeded(1))
-    outcomes = torch.sin(6 * records[:, 0])
-    return Curator(records, PublicScaling([0.0], [1.0]), NoPrivacy(), outcomes, **options)
+    scatter = torch.randn(60, dtype=torch.float64, generator=seeded(10))
+    outcomes = torch.sin(6 * records[:, 0]) + 0.3 * scatter
+    return Curator(records, PublicScaling([0.0], [1.0]), NoPrivacy(), outcomes)
 
 
-def searched(curator, rounds=50, stop_below=0.3, **options):
+def searched(curator, rounds=50, stop_below=0.5, **options):
     modeler = Modeler(curator.release, generator=seeded(), **options)
     return run(curator, modeler, rounds, stop_below=stop_below), modeler
 
 
+@pytest.mark.parametrize(
+    ("bounds", "stop"),
+    [
+        ({19: 0.1, 20: 0.1, 21: 0.1}, 21),
+        ({19: 0.1, 20: 0.5, 21: 0.1, 22: 0.1}, 22),
+        ({20: 0.1, 21: 0.5, 22: 0.2, 23: 0.3}, 23),  # equal to the limit is enough
+        ({20: 0.1, 22: 0.1, 24: 0.1}, 25),
+    ],
+)
+def test_two_bounds_in_a_row_are_small_where_a_search_stops(monkeypatch, bounds, stop):
+    monkeypatch.setattr(Modeler, "regret_bound", lambda self, p, rounds: bounds.get(rounds, 9.0))
+    modeler = Modeler(release_of(ROWS, 0.1), generator=seeded())
+    rule = StopRule(modeler, 0.3)
+    for row in range(25):
+        if rule.reached():
+            break
+        modeler.tell(row, float(row))
+    assert len(modeler.history) == stop
+
+
 @pytest.fixture(scope="module")
 def curator():
-    return smooth_curator()
+    return scattered_curator()
 
 
 def test_a_search_stops_after_two_small_bounds_and_not_before_round_20(curator):
     history, modeler = searched(curator)
     assert FIRST_ROUND < len(history) < 50
     bounds = [modeler.regret_bound(rounds=k) for k in range(FIRST_ROUND, len(history) + 1)]
-    small = [bound <= 0.3 for bound in bounds]
+    small = [bound <= 0.5 for bound in bounds]
     assert small[-2:] == [True, True]
     assert not any(a and b for a, b in itertools.pairwise(small[:-1]))
     with_much, _ = searched(curator, stop_below=1e6)
@@ -210,7 +231,7 @@ def test_a_search_that_is_resumed_stops_where_an_undisturbed_one_does(curator):
     whole, _ = searched(curator)
     for done in (19, 21, len(whole) - 1, len(whole)):
         resumed = Modeler(curator.release, generator=seeded(), history=list(whole)[:done])
-        assert run(curator, resumed, 50 - done, stop_below=0.3) == whole
+        assert run(curator, resumed, 50 - done, stop_below=0.5) == whole
 
 
 def test_without_a_rule_all_rounds_are_measured(curator):
@@ -285,8 +306,8 @@ def test_with_several_questions_open_it_stops_as_well_and_leaves_them_open(curat
             )
 
     modeler = Modeler(curator.release, generator=seeded())
-    rule = StopRule(modeler, 0.3)
+    rule = StopRule(modeler, 0.5)
     keep_open(Server(), modeler, 50, pending=3, enough=rule.reached)
     assert FIRST_ROUND < len(modeler.history) < 50
     assert len(modeler.pending) == 2
-    assert modeler.regret_bound() <= 0.3
+    assert modeler.regret_bound() <= 0.5
