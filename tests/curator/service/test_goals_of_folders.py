@@ -8,6 +8,7 @@ from helpers.staff_browser import console_folder, logged_in
 
 from botorch_private import Above, Maximize, Minimize, Target, TopK
 from botorch_private.cli.main import main
+from botorch_private.curator.service.console import progress
 from botorch_private.curator.service.folder import Folder
 
 OPTIONS = {
@@ -90,7 +91,9 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("goal", SHOWN, ids=repr)
-def test_staff_see_values_as_they_measure_them_and_the_best_by_the_goal(serve, tmp_path, goal):
+def test_staff_see_values_as_they_measure_them_and_the_best_by_the_goal(
+    serve, tmp_path, monkeypatch, goal
+):
     service = serve(folder=console_folder(tmp_path / "folder", goal=goal))
     browser = logged_in(service)
     for row, value in enumerate((4, 2, 9)):
@@ -105,6 +108,11 @@ def test_staff_see_values_as_they_measure_them_and_the_best_by_the_goal(serve, t
     for turn, (name, value, so_far) in enumerate(zip(names, (4, 2, 9), best, strict=True), start=1):
         assert f"{turn} {name} {value} {so_far}" in text
     assert page.html.count('class="dot"') == 3
+    monkeypatch.setattr(progress, "_MOST_SHOWN", 1)  # the best of those that are not shown counts
+    page = browser.open("/console/progress")
+    assert sentence.format(*names) in page.text.replace(" .", ".")
+    assert f"3 {names[2]} 9 {best[2]}" in page.text
+    assert page.html.count('class="dot"') == 1
 
 
 def test_a_folder_from_before_goals_maximizes_and_a_damaged_one_is_refused(tmp_path):
