@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from botorch_private.curator.service.agenda import ALL, Wanted
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.tokens import Token
@@ -29,6 +30,7 @@ class Session:
         csrf: Must come back with every form.
         seen: When it was used last.
         began: When it began; it ends `LONGEST_SECONDS` later, used or not.
+        wanted: Which open questions were looked at last.
     """
 
     token: int
@@ -36,6 +38,7 @@ class Session:
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_BYTES), repr=False)
     seen: float = 0.0
     began: float = 0.0
+    wanted: Wanted = ALL
     _drafts: dict[tuple[str, int], Draft] = field(default_factory=dict, repr=False)
 
     def draft(self, kind: str, number: int) -> Draft | None:
