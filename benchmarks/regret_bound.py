@@ -99,8 +99,8 @@ def violations(found: dict[Cell, Array]) -> str:
     """Share of checkpoints at which each bound was below the truth, and how wide the bounds are."""
     lines = [
         "| table | noise | " + " | ".join(f"{name}: wrong" for name in BOUNDS) + " | wrong before 30 | "
-        "wrong from 40 | bound from 40 | as the model is | truth |",
-        "| --- " * (2 + len(BOUNDS) + 5) + "|",
+        "wrong from 40 | runs ever wrong | bound from 40 | as the model is | truth |",
+        "| --- " * (2 + len(BOUNDS) + 6) + "|",
     ]
     for cell, runs in found.items():
         count, truth = runs[0, :, 0], runs[:, :, 1]
@@ -108,6 +108,7 @@ def violations(found: dict[Cell, Array]) -> str:
         late = count >= 40
         shares = [f"{_percent(each.mean(axis=1))}" for each in wrong]
         shares += [f"{100 * wrong[0][:, part].mean():.1f}" for part in (count < 30, late)]
+        shares.append(str(int(wrong[0].any(axis=1).sum())))
         sizes = [f"{np.median(runs[:, late, i]):.2f}" for i in (2, 4, 1)]
         lines.append("| " + " | ".join([cell.table, _noise(cell), *shares, *sizes]) + " |")
     return "\n".join(lines)
@@ -158,6 +159,9 @@ def main() -> None:
     found = measure(cells, options.rule, range(first, first + options.runs))
     print(f"\n{options.rule}: {options.runs} runs, seeds from {first:,}; {ROUNDS + INITIAL} answers\n")
     print(violations(found), "\n\n", stops(found), sep="")
+    shares = {cell: float((runs[:, :, 2] < runs[:, :, 1] - 1e-9).mean()) for cell, runs in found.items()}
+    worst = max(shares, key=lambda cell: shares[cell])
+    print(f"\nWorst: {worst.table}, {_noise(worst)}: {100 * shares[worst]:.2f} %")
 
 
 if __name__ == "__main__":
