@@ -12,6 +12,7 @@ from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open, rows_left
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.models.standardized import require_outcome
+from botorch_private.modeler.stopping import BoundSoFar, StopRule
 
 _QUIET_SECONDS = 2.0
 _MOST_FAILURES = 10  # in a row, that are taken for failures of one row each
@@ -24,6 +25,7 @@ def run(
     *,
     pending: int | None = None,
     failures: str = "raise",
+    stop_below: float | None = None,
     progress: bool = True,
 ) -> History:
     """Ask, measure and tell, ``rounds`` times.
@@ -49,6 +51,9 @@ def run(
         failures: What to do where a row has no value: "raise" a `NoValueError`, or "skip" the row, which
             then does not count. A failure may have used up a query of the curator. (With ``pending``,
             rows without a value are those that the curator withdraws.)
+        stop_below: Stop before so many rounds, once `Modeler.regret_bound` is at most this after two
+            answers in a row, the first of which is the 20th or later; in units of the outcome, > 0.
+            Random rows, and answers from before a resume, count. What is open then stays open.
         progress: Whether to show a progress bar (only where the run takes more than two seconds).
 
     Returns:
@@ -56,7 +61,8 @@ def run(
 
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
-            is measured then. Also if so many rows are withdrawn or skipped that none is left.
+            is measured then. The same if ``stop_below`` is not positive, or the modeler explores too
+            little for it. Also if so many rows are withdrawn or skipped that none is left.
         NoValueError: If a measurement fails, with its ``row``, unless such rows are skipped; if they
             are, after ten of them. ``modeler.take_back(row)`` has a skipped row asked for again.
 
@@ -67,6 +73,8 @@ def run(
     """
     validate.one_of(("raise", "skip"), failures=failures)
     _check(curator, modeler, rounds, pending)
+    bounds = BoundSoFar(modeler)
+    enough = StopRule(modeler, stop_below, bounds)
     disable = not (progress and _somebody_watches())
     before = len(modeler.history)
     with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
@@ -74,19 +82,30 @@ def run(
         def show() -> None:
             done = len(modeler.history) - before
             if done > bar.n:
-                last = modeler.history.values[-1]
-                shown = {"best": f"{modeler.best.value:.4g}", "last": f"{last:.4g}"}
+                values = modeler.history.values.tolist()
+                shown = [modeler.goal.progress(values), f"last {values[-1]:.4g}"]
                 if modeler.skipped:
-                    shown["skipped"] = str(len(modeler.skipped))
-                bar.set_postfix(shown, refresh=False)
+                    shown.append(f"{len(modeler.skipped)} skipped")
+                bound = None if disable else bounds.latest()
+                if bound is not None:
+                    shown.append(modeler.pursuit.in_short(bound))
+                bar.set_postfix_str(", ".join(shown), refresh=False)
                 bar.update(done - bar.n)
 
         if pending is not None:
             assert isinstance(curator, OpenCurator)
-            keep_open(curator, modeler, rounds, pending=pending, changed=show, waiting=bar.refresh)
+            keep_open(
+                curator,
+                modeler,
+                rounds,
+                pending=pending,
+                changed=show,
+                waiting=bar.refresh,
+                enough=enough.reached,
+            )
             return modeler.history
         failed: list[int] = []  # since the last answer
-        while len(modeler.history) < before + rounds:
+        while len(modeler.history) < before + rounds and not enough.reached():
             rows_left(modeler)
             index = modeler.ask()
             try:

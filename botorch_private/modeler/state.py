@@ -14,6 +14,7 @@ import torch
 from botorch_private._base.foreign import or_refuse
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.goals import Goal, goal_from_dict
 from botorch_private.exchange.release import Release
 from botorch_private.exchange.search_prior import SearchPrior
 
@@ -24,7 +25,7 @@ FORMAT = FileFormat(
     "name another file to begin again (rows that were measured before are answered at once)",
     oldest=1,
 )
-GOAL = {"kind": "maximize"}
+_MAXIMIZE = {"kind": "maximize"}
 SETTINGS = (
     "failure_probability",
     "n_initial",
@@ -75,8 +76,8 @@ class ModelerState:
         skipped: Rows that were given up.
         draws: What was drawn; None in a file of an older version, which has ``seed``.
         seed: Of the generator.
-        fitted: Latest hyperparameters, as `LatestFit.kept` gives them.
         goal: What is searched for.
+        fitted: Latest hyperparameters, as `LatestFit.kept` gives them.
     """
 
     release: str
@@ -86,8 +87,8 @@ class ModelerState:
     skipped: list[int]
     draws: Draws | None
     seed: int
+    goal: Goal
     fitted: dict[str, Any] | None = None
-    goal: Any = None
 
     def save(self, path: Path) -> None:
         """Write the file, for its owner alone; it appears whole or not at all."""
@@ -97,7 +98,7 @@ class ModelerState:
             FORMAT.dumps(
                 {
                     "release": self.release,
-                    "goal": GOAL if self.goal is None else self.goal,
+                    "goal": self.goal.to_dict(),
                     "settings": settings,
                     "draws": None if self.draws is None else self.draws._asdict(),
                     "history": self.history,
@@ -118,13 +119,14 @@ class ModelerState:
         """
         values = FORMAT.loads(path.read_bytes(), path)
         refusal = FORMAT.refusal(path, "is truncated or damaged")
-        state = or_refuse(lambda: cls._read(values), lambda: refusal)
-        if state.goal != GOAL:
-            raise FORMAT.refusal(path, "has another goal: upgrade botorch-private")
-        return state
+        goal = or_refuse(
+            lambda: goal_from_dict(values.get("goal", _MAXIMIZE)),
+            lambda: FORMAT.refusal(path, "has another goal: upgrade botorch-private"),
+        )
+        return or_refuse(lambda: cls._read(values, goal), lambda: refusal)
 
     @classmethod
-    def _read(cls, values: dict[str, Any]) -> ModelerState:
+    def _read(cls, values: dict[str, Any], goal: Goal) -> ModelerState:
         settings, draws = dict(values["settings"]), values.get("draws")
         if draws is None:  # of version 1 or 2
             settings = {"exploration": "theory", **settings}
@@ -151,7 +153,7 @@ class ModelerState:
             draws=draws,
             seed=seed,
             fitted=fitted,
-            goal=values.get("goal", GOAL),
+            goal=goal,
         )
 
     def require(self, release: Release, path: Path) -> None:

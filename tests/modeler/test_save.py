@@ -14,7 +14,17 @@ from helpers.draws import seeded
 from helpers.forks import needs_fork
 from helpers.rounds import go_on, release_of
 
-from botorch_private import CellResponse, Cells, Curator, Modeler, SearchPrior
+from botorch_private import (
+    Above,
+    CellResponse,
+    Cells,
+    Curator,
+    Minimize,
+    Modeler,
+    SearchPrior,
+    Target,
+    TopK,
+)
 from botorch_private._base import whole_file
 from botorch_private.modeler import latest_fit
 from botorch_private.modeler.state import FORMAT
@@ -36,6 +46,10 @@ RELEASES = {
     "own length-scales": (RELEASE, {"ard": True, "prior": PRIOR}),
     "denoised rows": (RELEASE, {"denoise": True, "outcome_noise": 0.2}),
     "labels": (LABELS, {}),
+    "minimize": (RELEASE, {"goal": Minimize()}),
+    "target": (RELEASE, {"goal": Target(0.5), "refit_every": 3}),
+    "above": (LABELS, {"goal": Above(0.5)}),
+    "top k": (RELEASE, {"goal": TopK(3), "refit_every": 3}),
 }
 
 
@@ -111,8 +125,11 @@ def test_a_loaded_search_equals_the_uninterrupted_one_bit_for_bit(kind, seed, tm
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_hyperparameters_that_are_kept_between_refits_are_not_fitted_again(dtype, tmp_path, monkeypatch):
-    modeler = Modeler(RELEASE, refit_every=5, dtype=dtype, generator=seeded(3))
+@pytest.mark.parametrize("goal", [None, Minimize()])
+def test_hyperparameters_that_are_kept_between_refits_are_not_fitted_again(
+    goal, dtype, tmp_path, monkeypatch
+):
+    modeler = Modeler(RELEASE, goal=goal, refit_every=5, dtype=dtype, generator=seeded(3))
     go_on(modeler, OUTCOMES, 8)
     modeler.save(tmp_path / "search.json")
     fits = []
@@ -166,7 +183,7 @@ def test_a_file_is_for_its_owner_and_holds_no_row_of_the_release(tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     values = json.loads(path.read_text())
     assert values["history"] == [[3, 1.5]]
-    assert values["goal"] == {"kind": "maximize"}
+    assert values["goal"] == {"version": 1, "kind": "maximize"}
     assert str(float(ROWS[3, 0])) not in path.read_text()
 
 

@@ -107,6 +107,8 @@ REVIEWED = {
         "module_name",
         "function_name",
         "value",
+        "self.k",
+        "_shown(value)",
     ],
     "a path that was given, or a file of the folder": [
         "beside",
@@ -153,6 +155,7 @@ REVIEWED = {
     "words of our own, chosen from a few": [
         "', '.join(ROLES)",
         "', '.join(_KEYS)",
+        "', '.join(_KINDS)",
         "_MARKS[decimal]",
         "_MARKS[other]",
         "advice",

@@ -16,8 +16,11 @@ from filelock import FileLock, Timeout
 from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.documents.optimize import OptimizeDocument
+from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.progress import Progress
+from botorch_private.cli.optimize.result import result
 from botorch_private.cli.plots import plot_best, require_matplotlib
+from botorch_private.exchange.goals import Goal, goal_from_dict
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open
@@ -25,6 +28,7 @@ from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
 from botorch_private.modeler.state import ModelerState
+from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
 
 _SECONDS_BETWEEN_PLOTS = 30.0
 _LARGEST_SEED = 2**63 - 1
@@ -43,6 +47,7 @@ def search(
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
+    stop_below: float | None = None,
 ) -> OptimizeDocument:
     """Search until there are so many measurements, print what comes of it, and return it.
 
@@ -57,9 +62,11 @@ def search(
     _check_paths(state_file, release_file, plot_file)
     with _alone(state_file):
         state = ModelerState.load(state_file) if state_file.exists() else None
-        settled = _begun(settings) if state is None else {}
+        settled = _begun(settings) if state is None else {"seed": state.seed, **state.settings}
         if state is not None:
-            _require_the_same(settings, state_file, {"seed": state.seed, **state.settings})
+            _require_the_same(settings, state_file, settled, state.goal)
+        if stop_below is not None:
+            require_exploring(settled.get("beta_scale"))
         with RemoteCurator(
             url,
             token,
@@ -69,7 +76,9 @@ def search(
         ) as curator:
             release = curator.release
             if state is None:
-                modeler = _new_modeler(release, settled)
+                goal = settled.pop("goal", None)
+                goal = curator.goal if goal is None else goal_from_dict(goal)
+                modeler = _new_modeler(release, settled, goal)
                 print(f"{curator.guarantee}\n")
             else:
                 modeler = Modeler.load(state_file, release)
@@ -80,8 +89,10 @@ def search(
             _check_rounds(rounds, modeler)
             if known_file is not None and state is not None:
                 modeler.save(state_file)  # there may be nothing to ask any more
-            progress = Progress(modeler, rounds, curator.outcome_unit)
-            plot = _Plot(plot_file, modeler, curator)
+            bounds = BoundSoFar(modeler)
+            enough = StopRule(modeler, stop_below, bounds)
+            progress = Progress(modeler, rounds, curator.outcome_unit, bounds)
+            plot = _Plot(plot_file, modeler, curator, bounds)
 
             def changed() -> None:
                 modeler.save(state_file)
@@ -91,15 +102,31 @@ def search(
             left = max(0, rounds - len(modeler.history))
             try:
                 keep_open(
-                    curator, modeler, left, pending=pending, changed=changed, waiting=progress.waiting
+                    curator,
+                    modeler,
+                    left,
+                    pending=pending,
+                    changed=changed,
+                    waiting=progress.waiting,
+                    enough=enough.reached,
                 )
             except RemoteError as error:
                 raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
             finally:
                 progress.close()
                 plot.draw()
-            print(_result(modeler, curator.outcome_unit))
-            return OptimizeDocument.of(modeler, curator, rounds=rounds, state=state_file)
+            if enough.reached() and len(modeler.history) < rounds:
+                print(_stopped(modeler, rounds))
+            print(result(modeler, curator.outcome_unit))
+            if modeler.skipped:
+                print(f"Given up: {len(modeler.skipped)}, which the curator did not measure.")
+            bound, sentence = bounds.latest(), None
+            if bound is not None:
+                sentence = modeler.pursuit.sentence(bound, PROBABILITY, curator.outcome_unit)
+                print(sentence)
+            return OptimizeDocument.of(
+                modeler, curator, rounds=rounds, state=state_file, bound=bound, sentence=sentence
+            )
 
 
 def how_to_go_on(state_file: Path) -> str:
@@ -112,8 +139,11 @@ def how_to_go_on(state_file: Path) -> str:
 class _Plot:
     """A picture of the best value so far, in a file if there is one to write."""
 
-    def __init__(self, file: Path | None, modeler: Modeler, curator: RemoteCurator) -> None:
+    def __init__(
+        self, file: Path | None, modeler: Modeler, curator: RemoteCurator, bounds: BoundSoFar
+    ) -> None:
         self._file, self._modeler, self._drawn = file, modeler, -float("inf")
+        self._bounds = bounds
         name, unit = curator.outcome_name, curator.outcome_unit
         self._label = f"{name} ({unit})" if unit else name
 
@@ -124,7 +154,14 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            plot_best(history.values.numpy(), self._file, ylabel=self._label)
+            sign, drawn = self._modeler.goal.sign, self._modeler.pursuit.reaches
+            plot_best(
+                history.values.numpy(),
+                history.best_so_far.numpy(),
+                self._file,
+                bounds=[sign * bound for bound in self._bounds.all()] if drawn else [],
+                ylabel=self._label,
+            )
             self._drawn = time.monotonic()
 
 
@@ -165,20 +202,29 @@ def _begun(given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _new_modeler(release: Release, settings: Mapping[str, Any]) -> Modeler:
+def _new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Modeler:
     if settings.get("denoise") and release.cells is not None:
         raise ValueError(
             "denoise must be left out for a release of labels: the model takes lies into account by "
             "itself"
         )
     arguments = {name: value for name, value in settings.items() if name != "seed"}
-    return Modeler(release, generator=torch.Generator().manual_seed(settings["seed"]), **arguments)
+    generator = torch.Generator().manual_seed(settings["seed"])
+    return Modeler(release, goal=goal, generator=generator, **arguments)
 
 
-def _require_the_same(given: Mapping[str, Any], state: Path, kept: Mapping[str, Any]) -> None:
+def _require_the_same(
+    given: Mapping[str, Any], state: Path, kept: Mapping[str, Any], goal: Goal
+) -> None:
     """Refuse settings that are given again and are not those that a search was begun with."""
+    if "goal" in given and goal_from_dict(given["goal"]) != goal:
+        raise ValueError(
+            f"{option_of(given['goal'])} must be left out: the search in {state} is for "
+            f"{option_of(goal.to_dict())}; begin another search by another --state"
+        )
     for name, value in given.items():
-        if name != "n_initial" and kept.get(name) != value:  # a release may have fewer rows
+        # (A release may have fewer rows than random ones are wanted.)
+        if name not in ("goal", "n_initial") and kept.get(name) != value:
             raise _other_setting(name, kept.get(name), value, state)
 
 
@@ -227,14 +273,7 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
 
 
-def _result(modeler: Modeler, unit: str) -> str:
-    best = modeler.best
-    text = f"Best of {len(modeler.history)}: row {best.index}, {best.value:.6g} {unit}".rstrip() + "."
-    if modeler.skipped:
-        text += f" Given up: {len(modeler.skipped)}, which the curator did not measure."
-    if not modeler.release.outcome_variance:
-        return text
-    return (
-        f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
-        f"to act on is {modeler.recommend()}."
-    )
+def _stopped(modeler: Modeler, rounds: int) -> str:
+    asked = len(modeler.pending)
+    text = f"Stopped before {rounds} measurements, since the bound is small enough."
+    return f"{text} Open questions that nobody waits for: {asked}." if asked else text

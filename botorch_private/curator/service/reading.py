@@ -98,14 +98,23 @@ class Reading:
         )
         return [question_from(each) for each in reversed(found)]
 
-    def largest(self, *, before: int | None = None) -> Question | None:
-        """The first question with the largest outcome, of all or of those with a smaller number."""
+    def best(self, *, before: int | None = None) -> Question | None:
+        """The first question with the best outcome, of all or of those with a smaller number."""
+        goal = self.facts.goal
         found = self._all(
             "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
-            "ORDER BY outcome DESC, id LIMIT 1",
+            "ORDER BY CASE ?2 WHEN 'minimize' THEN outcome WHEN 'target' THEN abs(outcome - ?3) "
+            "ELSE -outcome END, id LIMIT 1",
             before,
+            goal["kind"],
+            goal.get("value"),
         )
         return question_from(found[0]) if found else None
+
+    def outcomes(self) -> list[float]:
+        """All that was measured, in the order in which it was asked for."""
+        found = self._all("SELECT outcome FROM query WHERE state = 'measured' ORDER BY id")
+        return [row["outcome"] for row in found]
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
