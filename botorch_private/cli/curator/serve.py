@@ -35,6 +35,12 @@ def add(verbs: Any) -> None:
     )
     serve.add_argument("--rate", type=float, help="requests a second that one token may make")
     serve.add_argument(
+        "--notify",
+        type=Path,
+        metavar="FILE",
+        help="webhooks and e-mail that are told of new questions (see 'curator notify')",
+    )
+    serve.add_argument(
         "--trusted-proxy",
         action="append",
         default=[],
@@ -47,6 +53,7 @@ def add(verbs: Any) -> None:
 def _serve(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.app import DEFAULT_RATE
     from botorch_private.curator.service.measuring import MeasuringError
+    from botorch_private.curator.service.notify.settings import read_settings
     from botorch_private.curator.service.server import serve
 
     try:
@@ -60,6 +67,7 @@ def _serve(options: argparse.Namespace) -> int:
                 insecure=options.insecure_http,
                 rate=DEFAULT_RATE if options.rate is None else options.rate,
                 trusted_proxies=options.trusted_proxy,
+                notify=None if options.notify is None else read_settings(options.notify),
             )
     except KeyboardInterrupt:
         warn("Stopped.")

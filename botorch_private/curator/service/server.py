@@ -18,6 +18,8 @@ from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.log import log_to
 from botorch_private.curator.service.look_after import warn_of_clock
 from botorch_private.curator.service.measuring import Measuring, Program
+from botorch_private.curator.service.notify.notifier import Notifier
+from botorch_private.curator.service.notify.settings import NotifySettings
 from botorch_private.curator.service.protocol import (
     CONNECTIONS,
     CONNECTIONS_OF_ADDRESS,
@@ -42,6 +44,7 @@ def serve(
     connections: int = CONNECTIONS,
     connections_of_address: int = CONNECTIONS_OF_ADDRESS,
     trusted_proxies: Sequence[str] = (),
+    notify: NotifySettings | None = None,
 ) -> None:
     """Serve a curator's folder until the process is told to stop.
 
@@ -59,6 +62,7 @@ def serve(
         connections_of_address: Connections at once from one address; a proxy's are all from one.
         trusted_proxies: Addresses or networks whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are
             believed; from anybody else they are a stranger's words.
+        notify: Who is told that questions wait; None: nobody.
 
     Raises:
         ValueError: If the folder, its database or release, the address, the certificate or an argument
@@ -83,6 +87,7 @@ def serve(
     ):
         store.in_place.watch(folder.lock_file)
         warn_of_clock(store)
+        notifier = None if notify is None else Notifier(store, notify, folder.notifications)
         measuring = None
         # uvicorn raises the signal again once it has stopped; without this the process would end there.
         signal.signal(signal.SIGTERM, _end)
@@ -94,6 +99,8 @@ def serve(
                 program.start()
                 measuring.start()
             app = create_app(folder, store, rate=rate)
+            if notifier is not None:
+                notifier.start()
             config = uvicorn.Config(
                 app,
                 http=guarded_protocol(connections, connections_of_address),
@@ -112,6 +119,8 @@ def serve(
             )
             _Server(config, app.state.waiting, _shown(listening, certificate)).run(sockets=[listening])
         finally:
+            if notifier is not None:
+                notifier.stop()
             if measuring is not None:
                 measuring.stop()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from botorch_private.curator.service.changes import Changes
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.drafts import Drafts
+from botorch_private.curator.service.queue_counts import QueueCounts
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.schema import ADDED, read_facts
 from botorch_private.curator.service.tokens import Tokens
@@ -28,6 +29,7 @@ class Store(Reading, Changes):
         facts: What was settled when the folder was made.
         tokens: Who may do what.
         drafts: What staff typed and did not confirm.
+        counts: How many questions wait.
         in_place: Looks whether the files are still those that were opened.
 
     Raises:
@@ -51,6 +53,7 @@ class Store(Reading, Changes):
         self.in_place = writer.in_place
         self.tokens = Tokens(self._all, writer, self.clock)
         self.drafts = Drafts(self._all, writer, self.clock)
+        self.counts = QueueCounts(self._one, by_program=":" in self.facts.objective)
 
     def close(self) -> None:
         """Finish what was begun."""
