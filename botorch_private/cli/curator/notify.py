@@ -18,7 +18,7 @@ def add(verbs: Any) -> None:
         _notify,
         "check the file that says who is told of new questions, and send a test",
         "Read a file that 'serve --notify FILE' is to be given, and say who would be told, and when. "
-        "With --test a message goes to each of them now. Messages hold counts of questions, and never an "
+        "With --test a message goes to each of them now. Messages hold counts of questions, never an "
         "identifier or a value.",
     )
     notify.add_argument("file", type=Path, metavar="FILE", help="webhooks and e-mail, TOML")

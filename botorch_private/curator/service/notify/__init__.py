@@ -1,1 +1,1 @@
-"""Notifications: webhooks and e-mail about questions that wait. They hold counts, never an identifier."""
+"""Notifications: webhooks and e-mail about questions that wait, in counts alone."""

@@ -1,7 +1,8 @@
 """Addresses that a message may be sent to, looked up and then held on to.
 
-Whoever runs the server names a host, and whoever answers for its name says where that is. Without a check
-a name could lead to a service of this machine, or of the network around it, that trusts its neighbours.
+Whoever runs the server names a host, and whoever answers for its name says where that is. Without a
+check a name could lead to a service of this machine, or of the network around it, that trusts its
+neighbours.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.store import Store
 
 _LOOK_SECONDS = 1.0
+_LONGEST_DELAY = 86_400.0
 _IDLE_LOOK_SECONDS = 60.0  # it reads all questions
 _STOP_LIMIT = 3.0
 _log = logging.getLogger("botorch_private.curator.service")
@@ -87,14 +88,18 @@ class Notifier:
         """
         self._store.in_place.check(wait=False)
         now = self._now()
-        before = (self._outbox.told, self._outbox.idle_at, list(self._outbox.deliveries))
+        self._send_due(now)  # before newer ones take the place of what may have arrived
+        before = (self._outbox.told, self._outbox.idle_at)
         self._tell_of_new(now)
         self._tell_of_idle(now)
-        if before != (self._outbox.told, self._outbox.idle_at, self._outbox.deliveries):
+        if before != (self._outbox.told, self._outbox.idle_at):
             self._outbox.save()
+            self._send_due(now)
+
+    def _send_due(self, now: float) -> None:
         for delivery in list(self._outbox.deliveries):
             # A clock that was ahead must not put it off for years.
-            if not now < delivery.due < now + 86_400.0 and not self._ends.is_set():
+            if not now < delivery.due < now + _LONGEST_DELAY and not self._ends.is_set():
                 self._send(delivery)
 
     def _tell_of_new(self, now: float) -> None:
@@ -108,10 +113,15 @@ class Notifier:
             self._first_seen = now
             if self._must_wait(now, now):
                 return
-        new, waiting = self._counts.new(self._outbox.told), self._counts.open()
+        told, waiting = self._outbox.told, self._counts.open()
         self._outbox.told, self._outbox.questions_at = latest, now
         self._first_seen, self._looked = None, latest
-        self._add("questions", now, new=new, open=waiting)
+        for channel in self._channels:
+            # What did not arrive yet is told with what came since.
+            taken = self._outbox.take(channel, "questions")
+            since = told if taken is None else min(told, taken)
+            if new := self._counts.new(since):
+                self._add(channel, "questions", now, since, new=new, open=waiting)
 
     def _must_wait(self, now: float, first_seen: float) -> bool:
         """Whether more questions may join the message, or the last one was just now."""
@@ -130,11 +140,13 @@ class Notifier:
         if hours < limit or not waiting:
             return
         self._outbox.idle_at = now
-        self._add("idle", now, open=waiting, idle_hours=int(hours))
+        for channel in self._channels:
+            self._outbox.take(channel, "idle")
+            self._add(channel, "idle", now, 0, open=waiting, idle_hours=int(hours))
 
-    def _add(self, kind: str, now: float, **counts: int) -> None:
+    def _add(self, channel: str, kind: str, now: float, since: int, **counts: int) -> None:
         message = replace(Message(new_id(), kind, self._store.clock()), **counts)
-        self._outbox.add(list(self._channels), message, now)
+        self._outbox.deliveries.append(Delivery(channel, message, now, since=since))
 
     def _send(self, delivery: Delivery) -> None:
         channel = self._channels[delivery.channel]

@@ -1,4 +1,4 @@
-"""Outbox: what is still to be sent, in a file, so that a restart neither drops nor repeats it unmarked."""
+"""Outbox: what is still to be sent, in a file, so that a restart does not drop it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Delivery:
         made: When, seconds since 1970.
         attempts: How often it was tried.
         due: When it is tried next, seconds since 1970.
+        since: Number of the event after which its questions are new.
     """
 
     channel: str
@@ -38,6 +39,7 @@ class Delivery:
     made: float
     attempts: int = 0
     due: float = 0.0
+    since: int = 0
 
     def failed(self, now: float, wait: float = 0.0) -> bool:
         """Put it off, later and later; whether it is given up.
@@ -112,18 +114,23 @@ class Outbox:
         }
         write_whole(self.path, FORMAT.dumps(values))
 
-    def add(self, channels: list[str], message: Message, now: float) -> None:
-        """Have a message sent to channels."""
-        self.deliveries = [
-            each
-            for each in self.deliveries
-            if not (each.channel in channels and each.message.kind == message.kind)
+    def take(self, channel: str, kind: str) -> int | None:
+        """Take a message back; the event after which its questions are new, None: there is none."""
+        found = [
+            each for each in self.deliveries if (each.channel, each.message.kind) == (channel, kind)
         ]
-        self.deliveries += [Delivery(each, message, now) for each in channels]
+        for each in found:
+            self.deliveries.remove(each)
+        return min((each.since for each in found), default=None)
 
 
 def _delivery(found: dict[str, Any]) -> Delivery:
     message = Message(**found["message"])
     return Delivery(
-        str(found["channel"]), message, float(found["made"]), int(found["attempts"]), float(found["due"])
+        str(found["channel"]),
+        message,
+        float(found["made"]),
+        int(found["attempts"]),
+        float(found["due"]),
+        int(found["since"]),
     )

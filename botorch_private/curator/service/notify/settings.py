@@ -50,7 +50,7 @@ class NotifySettings:
 
 
 def read_settings(path: Path) -> NotifySettings:
-    """Read a TOML file. The README of the operator's guide shows one.
+    """Read a TOML file; the operator's guide shows one.
 
     Secrets do not stand in it: each is in a file of its own, beside it if no folder is named, or in a
     variable of the environment.
@@ -104,7 +104,7 @@ def _webhook(found: Mapping[str, Any], number: int, folder: Path) -> Webhook:
         raise ValueError(f"{place}: url must be an address, such as https://example.org/hook") from None
     if not host or parts.username or parts.password or parts.fragment:
         raise ValueError(
-            f"{place}: url must be an address such as https://example.org/hook, without a name or password"
+            f"{place}: url must be an address such as https://example.org/hook, without a password"
         )
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise ValueError(f"{place}: url must begin with https://, unless the host is this machine")
