@@ -311,7 +311,7 @@ def test_a_test_message_arrives_or_the_command_fails(tmp_path, capsys):
 def test_over_kills_every_question_is_told_and_messages_that_came_twice_have_one_id(tmp_path):
     """The counts of different messages add up to the questions."""
     folder = console_folder(
-        tmp_path / "folder", identifiers=[f"r{i}" for i in range(KILLS)], max_queries=60
+        tmp_path / "folder", identifiers=[f"r{i}" for i in range(KILLS)], max_queries=KILLS
     )
     with closing(folder.open()) as store:
         token = store.tokens.find(store.tokens.make("modeler", "m").result()).id
