@@ -3,7 +3,7 @@
 from typing import Any
 
 from botorch_private.cli.common import add_group
-from botorch_private.cli.curator import clock, export, init, notify, retry, serve, status, token
+from botorch_private.cli.curator import backup, clock, export, init, notify, retry, serve, status, token
 
 
 def add_curator(commands: Any) -> None:
@@ -16,5 +16,5 @@ def add_curator(commands: Any) -> None:
         "'serve' answers modelers over HTTP and shows staff what to measure; 'token new' lets somebody "
         "in.",
     )
-    for command in (init, serve, token, status, export, retry, clock, notify):
+    for command in (init, serve, token, status, export, retry, clock, backup, notify):
         command.add(verbs)

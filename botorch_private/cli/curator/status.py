@@ -27,6 +27,8 @@ def _status(options: argparse.Namespace) -> int:
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        if restored := store.restored():
+            print(f"Put back from a backup of {restored[:10]} {restored[11:19]} UTC")
         for query in store.queries(states=("failed",)):
             print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
     return 0

@@ -70,6 +70,9 @@ class ReleaseBody(BaseModel):
     unit: str
     max_queries: int | None
     queries_left: int | None
+    restored: str | None = Field(
+        description="of when the backup is that the folder was put back from last; null: it never was"
+    )
 
 
 class GuaranteeBody(BaseModel):

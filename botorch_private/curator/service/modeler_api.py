@@ -40,6 +40,7 @@ async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
         "unit": facts.outcome_unit,
         "max_queries": facts.max_queries,
         "queries_left": store.queries_left(),
+        "restored": store.was_restored,
     }
 
 

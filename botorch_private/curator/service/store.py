@@ -30,6 +30,7 @@ class Store(Reading, Changes):
         tokens: Who may do what.
         drafts: What staff typed and did not confirm.
         counts: How many questions wait.
+        was_restored: What `restored` said when the database was opened.
         in_place: Looks whether the files are still those that were opened.
 
     Raises:
@@ -53,6 +54,7 @@ class Store(Reading, Changes):
         self.in_place = writer.in_place
         self.tokens = Tokens(self._all, writer, self.clock)
         self.drafts = Drafts(self._all, writer, self.clock)
+        self.was_restored = self.restored()
         self.counts = QueueCounts(self._one, by_program=":" in self.facts.objective)
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import ssl
 import time
@@ -21,6 +22,7 @@ from botorch_private.modeler.remote.transport import Transport, printable
 if TYPE_CHECKING:
     import httpx2
 
+_log = logging.getLogger(__name__)
 _LONG_POLL = 25.0  # seconds that one request waits for a measurement
 _GLANCE = 5.0  # the same where several questions are open: any of them may be answered first
 
@@ -52,6 +54,8 @@ class RemoteCurator:
         max_queries: Largest number of records that are measured; None: no limit.
         outcome_name (str): What is measured.
         outcome_unit (str): Its unit; may be empty.
+        restored (str | None): Of when the backup is that the server's folder was put back from last, UTC,
+            ISO 8601; None: it never was.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.
@@ -92,12 +96,21 @@ class RemoteCurator:
             self.max_queries: int | None = facts["max_queries"]
             self.outcome_name = printable(str(facts["outcome"]))
             self.outcome_unit = printable(str(facts["unit"]))
+            restored = facts.get("restored")  # servers of before do not say
+            self.restored = printable(restored) if isinstance(restored, str) else None
         except (KeyError, TypeError, ValueError):
             self.close()
             raise self._transport.no_curator("is not one") from None
         except BaseException:
             self.close()
             raise
+        if self.restored is not None:
+            _log.warning(
+                "the curator at %s put its folder back from a backup of %s: what was asked or measured "
+                "after that time is not known there, and is asked again where it is open",
+                self.url,
+                self.restored,
+            )
         self._questions = Questions(self._transport, self.identity, self._rows, self.max_queries)
 
     @property
