@@ -17,9 +17,9 @@ _BACKUP = (
     "folder holds: keep it as you keep the table. It ends with the SHA-256 of the file."
 )
 _RESTORE = (
-    "Make a folder of a backup. What was asked and measured after it is not in it: modelers ask again by "
-    "themselves, and read from the server that the folder was put back. Tokens that were revoked after "
-    "the backup are valid again, unless --end-tokens is said. Nobody is logged in."
+    "Make a folder of a backup. What was asked and measured after it is not in it: modelers ask again, "
+    "and read from the server that the folder was put back. Tokens that were revoked after the backup "
+    "are valid again, unless --end-tokens is said. Nobody is logged in."
 )
 
 
@@ -58,8 +58,8 @@ def _restore(options: argparse.Namespace) -> int:
     print("What was asked and measured after that time is not in it. Modelers are told, and ask again.")
     if noised:
         warn(
-            "Answers are noised. A value that was entered after that time must be entered again as it was: "
-            "another value with the same noise tells more than was promised."
+            "Answers are noised. A value that was entered after that time must be entered again as it "
+            "was: another value with the same noise tells more than was promised."
         )
     if options.end_tokens:
         print("All tokens are worthless: make new ones by 'botorch-private curator token new'.")

@@ -48,6 +48,23 @@ def add(verbs: Any) -> None:
         help="address or network of a proxy whose X-Forwarded-For says where requests came from; may be "
         "given again (default: none is believed)",
     )
+    serve.add_argument(
+        "--root-path",
+        default="",
+        metavar="PATH",
+        help="what a proxy puts before all addresses, such as /curator",
+    )
+    serve.add_argument(
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="write a line for each request, without identifiers (-: to the output)",
+    )
+    serve.add_argument(
+        "--metrics",
+        metavar="[HOST:]PORT",
+        help="serve metrics for Prometheus there: counts alone, without a token (host: 127.0.0.1)",
+    )
 
 
 def _serve(options: argparse.Namespace) -> int:
@@ -67,6 +84,9 @@ def _serve(options: argparse.Namespace) -> int:
                 insecure=options.insecure_http,
                 rate=DEFAULT_RATE if options.rate is None else options.rate,
                 trusted_proxies=options.trusted_proxy,
+                root_path=options.root_path,
+                access_log=options.access_log,
+                metrics=options.metrics,
                 notify=None if options.notify is None else read_settings(options.notify),
             )
     except KeyboardInterrupt:

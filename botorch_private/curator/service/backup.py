@@ -154,8 +154,7 @@ def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens
     )
     if store.facts.outcome_range is not None:
         connection.execute("UPDATE query SET told = 1 WHERE state = 'measured'")
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():
-        connection.execute("DELETE FROM session")
+    connection.execute("DELETE FROM session")
     if end_tokens:
         valid = "revoked IS NULL"
         connection.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -19,11 +20,14 @@ class QueueCounts:
 
     Args:
         one: Runs a query for one row.
+        all_rows: Runs a query for all rows.
         by_program: Whether a program measures.
     """
 
-    def __init__(self, one: Callable[..., Any], *, by_program: bool) -> None:
-        self._one = one
+    def __init__(
+        self, one: Callable[..., Any], all_rows: Callable[..., list[Any]], *, by_program: bool
+    ) -> None:
+        self._one, self._all = one, all_rows
         self._kind = "failed" if by_program else "asked"
         self._wait = f"state = '{State.FAILED}'" if by_program else f"state IN ({_MARKS})"
 
@@ -53,6 +57,19 @@ class QueueCounts:
     def open(self) -> int:
         """How many wait."""
         return self._one(f"SELECT count(*) FROM query WHERE {self._wait}")[0]
+
+    def latest_question(self) -> int:
+        """Number of the latest question; 0: there is none."""
+        return self._one("SELECT max(id) FROM query")[0] or 0
+
+    def waiting_after(self, number: int) -> int:
+        """How many questions with a larger number wait."""
+        return self._one(f"SELECT count(*) FROM query WHERE id > ? AND {self._wait}", number)[0]
+
+    def by_state(self) -> Counter[str]:
+        """How many questions there are of each state."""
+        found = self._all("SELECT state, count(*) AS count FROM query GROUP BY state")
+        return Counter({each["state"]: each["count"] for each in found})
 
     def hours_idle(self, now: str) -> float:
         """Hours since a question was settled, or, if that is later, since the oldest one waits; 0: none.

@@ -55,7 +55,7 @@ class Store(Reading, Changes):
         self.tokens = Tokens(self._all, writer, self.clock)
         self.drafts = Drafts(self._all, writer, self.clock)
         self.was_restored = self.restored()
-        self.counts = QueueCounts(self._one, by_program=":" in self.facts.objective)
+        self.counts = QueueCounts(self._one, self._all, by_program=":" in self.facts.objective)
 
     def close(self) -> None:
         """Finish what was begun."""

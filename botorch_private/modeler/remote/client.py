@@ -54,8 +54,8 @@ class RemoteCurator:
         max_queries: Largest number of records that are measured; None: no limit.
         outcome_name (str): What is measured.
         outcome_unit (str): Its unit; may be empty.
-        restored (str | None): Of when the backup is that the server's folder was put back from last, UTC,
-            ISO 8601; None: it never was.
+        restored (str | None): Of when the backup is that the server's folder was put back from last,
+            UTC, ISO 8601; None: it never was.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.

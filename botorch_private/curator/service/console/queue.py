@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
+from botorch_private.curator.service.console.news import refreshing
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.shown import with_unit
 from botorch_private.curator.service.console.typed import typed, waiting
@@ -19,8 +20,8 @@ PAGE_LENGTH = 50
 
 
 @router.get("")
-async def queue(request: Request, session: SessionOf, done: str = "") -> Response:
-    """Open questions; after ``done`` was settled, from where the next one is."""
+async def queue(request: Request, session: SessionOf, done: str = "", still: str = "") -> Response:
+    """Open questions; after ``done`` was settled, from where the next one is. ``still``: it stays."""
     store: Store = request.app.state.store
     found = store.queries(states=OPEN)
     # A program goes on with the others by itself.
@@ -52,6 +53,9 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
         first=first,
         typed=waiting(store, session),
         pages=shown,
+        newest=store.counts.latest_question(),
+        still=bool(still),
+        headers={} if items or still else refreshing(),
     )
 
 
