@@ -1,4 +1,4 @@
-"""News: that questions came in since a page was loaded, without a script and without losing what is typed.
+"""News: questions came in since a page was loaded; told without a script, and nothing typed is lost.
 
 A page with fields never loads itself again. It has a small frame that does, and says how many questions
 are new. A queue without fields is loaded again as a whole. Neither keeps anybody logged in.
