@@ -1,4 +1,4 @@
-"""The access log and the metrics: what they count, and that nothing of a record or a request is in them."""
+"""The access log and the metrics: what they count, and that nothing of a record is in them."""
 
 import os
 import re
