@@ -1,4 +1,4 @@
-"""The operator's guide: its commands run as they stand there, and the files that it ships can be used."""
+"""The operator's guide: its commands run as they stand there, and what it ships can be used."""
 
 import os
 import re
