@@ -1,6 +1,9 @@
 """Sessions over restarts: they last as long as they should, and come back in no other way."""
 
+import shutil
+import sqlite3
 from concurrent.futures import Future
+from contextlib import closing
 
 import pytest
 from helpers.staff_browser import StaffBrowser, logged_in
@@ -9,6 +12,7 @@ from starlette.testclient import TestClient
 from botorch_private.curator.service.app import create_app
 from botorch_private.curator.service.console.guard import COOKIE
 from botorch_private.curator.service.console.sessions import IDLE_SECONDS, LONGEST_SECONDS, Sessions
+from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.question import StorageError
 
 
@@ -138,3 +142,15 @@ def test_a_log_in_that_cannot_be_stored_lasts_until_the_restart(times, monkeypat
     monkeypatch.undo()
     times.restart()
     assert times.find(text) is None
+
+
+def test_a_folder_that_was_made_before_gets_its_sessions(service, tmp_path):
+    place = tmp_path / "before"
+    shutil.copytree(service.folder.path, place)
+    with closing(sqlite3.connect(place / "curator.db")) as connection:
+        connection.execute("DROP TABLE session")
+    with closing(Folder(place).open()) as store:
+        times = Times(store)
+        text = times.sessions.begin(staff_token(store))
+        times.restart()
+        assert times.find(text) is not None

@@ -5,6 +5,7 @@ import logging
 import os
 import random
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -12,11 +13,14 @@ import time
 from contextlib import closing
 from datetime import timedelta
 
+import httpx2
 import pytest
 from helpers.patience import wait_until
 from helpers.receiver import SECRET, receiver
+from helpers.remote_server import Server, make_curator
 from helpers.staff_browser import IDENTIFIERS, console_folder
 
+from botorch_private import RemoteCurator
 from botorch_private.cli.main import main
 from botorch_private.curator.service.notify.message import Message
 from botorch_private.curator.service.notify.notifier import Notifier
@@ -367,3 +371,34 @@ def test_over_kills_every_question_is_told_and_messages_that_came_twice_have_one
 
 def new_by_id(kept):
     return {each.headers["webhook-id"]: json.loads(each.body)["data"]["new"] for each in kept.received}
+
+
+@pytest.mark.slow
+def test_a_server_tells_over_restarts_and_its_metrics_count_that(tmp_path):
+    with receiver() as kept, socket.create_server(("127.0.0.1", 0)) as free:
+        place = free.getsockname()[1]
+        free.close()
+        server = Server(tmp_path / "folder", make_curator(known=False))
+        path = settings_file(tmp_path, kept.url)
+        server.arguments = ("--notify", str(path), "--metrics", str(place))
+        kept.statuses = [500]
+        try:
+            server.start()
+            with RemoteCurator(server.url, server.token) as curator:
+                curator.submit(4)
+                wait_until(lambda: len(kept.received) == 1)
+                text = httpx2.get(f"http://127.0.0.1:{place}/metrics", trust_env=False).text
+                server.stop()
+                server.start()
+                wait_until(lambda: len(kept.received) == 2)
+                curator.submit(5)
+                wait_until(lambda: len(kept.received) == 3)
+        finally:
+            server.kill()
+    first, again, last = kept.received
+    assert 'curator_notifications_total{result="failed"} 1.0' in text
+    assert 'curator_requests_total{method="POST",route="/v1/queries",status="201"} 1.0' in text
+    assert first.headers["webhook-id"] == again.headers["webhook-id"] != last.headers["webhook-id"]
+    assert first.body == again.body
+    assert json.loads(last.body)["data"] == {"name": "curator", "new": 1, "open": 2}
+    assert "a message did not arrive (it answered 500)" in server.log.read_text()
