@@ -89,6 +89,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/labels.py
 	$(BIN)/python benchmarks/speed
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/console.py
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet -r requirements/docs.txt

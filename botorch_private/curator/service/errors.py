@@ -35,6 +35,7 @@ STATUS = {
     "withdrawn": 409,
     "told": 409,
     "revised": 409,
+    "taken": 409,
     "no_row": 422,
     "no_key": 422,
     "implausible": 422,

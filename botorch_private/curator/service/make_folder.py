@@ -19,7 +19,7 @@ from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
-from botorch_private.curator.service.schema import ADDED, SCHEMA, FolderFacts, write_facts
+from botorch_private.curator.service.schema import SCHEMA, FolderFacts, migrate, write_facts
 from botorch_private.curator.service.writer import connect
 
 _SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
@@ -239,7 +239,7 @@ def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Seq
         outcomes = curator.outcomes[curator.permutation].tolist()
     connection = connect(path, create=True)
     try:
-        connection.executescript(SCHEMA + ADDED)
+        connection.executescript(SCHEMA)
         connection.execute("BEGIN IMMEDIATE")
         write_facts(connection, facts)
         connection.executemany(
@@ -248,6 +248,7 @@ def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Seq
         )
         connection.execute("INSERT INTO event (time, kind) VALUES (?, 'made')", (Clock()(),))
         connection.execute("COMMIT")
+        migrate(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()

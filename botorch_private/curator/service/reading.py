@@ -8,9 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
-from botorch_private.curator.service.question import Question, count_used, get, question_from, replayed
+from botorch_private.curator.service.question import (
+    Question,
+    State,
+    count_used,
+    get,
+    question_from,
+    replayed,
+)
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
+
+_SETTLED = {  # each from an index of its own, and not sorted
+    State.MEASURED: (
+        "query INDEXED BY measured_last WHERE state = 'measured'",
+        "settled DESC, id DESC",
+    ),
+    State.WITHDRAWN: ("query INDEXED BY withdrawn WHERE state = 'withdrawn'", "id DESC"),
+}
 
 
 class Reading:
@@ -65,6 +80,32 @@ class Reading:
             -1 if limit is None else limit,
         )
         return [question_from(each) for each in found]
+
+    def count(self, state: str) -> int:
+        """How many questions are in a state that is settled."""
+        return self._one(f"SELECT count(*) FROM {_SETTLED[State(state)][0]}")[0]
+
+    def latest(self, state: str, *, start: int = 0, length: int) -> list[Question]:
+        """Questions that are settled, the latest first; see `count`."""
+        source, order = _SETTLED[State(state)]
+        found = self._all(f"SELECT * FROM {source} ORDER BY {order} LIMIT ? OFFSET ?", length, start)
+        return [question_from(each) for each in found]
+
+    def last_asked(self, state: str, length: int) -> list[Question]:
+        """The last of the questions in a state, in the order in which they were asked."""
+        found = self._all(
+            "SELECT * FROM query WHERE state = ? ORDER BY id DESC LIMIT ?", State(state), length
+        )
+        return [question_from(each) for each in reversed(found)]
+
+    def largest(self, *, before: int | None = None) -> Question | None:
+        """The first question with the largest outcome, of all or of those with a smaller number."""
+        found = self._all(
+            "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
+            "ORDER BY outcome DESC, id LIMIT 1",
+            before,
+        )
+        return question_from(found[0]) if found else None
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.

@@ -10,7 +10,7 @@ from typing import Any
 
 from botorch_private._base.foreign import or_refuse
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
@@ -64,8 +64,8 @@ CREATE TABLE event (                    -- what happened, never changed
 """
 _TABLES = re.findall(r"^CREATE TABLE (\w+)", SCHEMA, re.MULTILINE)
 
-# Folders of version 1 that were made before these were thought of get them when they are opened. Code of
-# that version reads such a folder as before.
+# Folders that were made before these were thought of get them when they are opened. Code of then reads
+# such a folder as before.
 ADDED = """
 CREATE TABLE IF NOT EXISTS draft (      -- typed by staff, and neither stored nor thrown away yet
     token INTEGER NOT NULL REFERENCES token (id),
@@ -87,6 +87,38 @@ CREATE TABLE IF NOT EXISTS session (    -- who is logged in to the console
     seen REAL NOT NULL
 ) WITHOUT ROWID;
 """
+
+_IS_OPEN = "state IN ('pending', 'measuring', 'failed')"
+# What turns a folder of the version before into one of this version. An index of open questions is as
+# long as the queue, however many were settled. Its last columns let counts read nothing else.
+MIGRATIONS = {
+    2: f"""
+ALTER TABLE query ADD COLUMN label TEXT;        -- its record's identifier, to find it by
+ALTER TABLE query ADD COLUMN due TEXT;          -- day, YYYY-MM-DD
+ALTER TABLE query ADD COLUMN note TEXT;         -- of staff, for staff
+ALTER TABLE query ADD COLUMN taken_by INTEGER REFERENCES token (id);
+ALTER TABLE query ADD COLUMN taken_until TEXT;  -- free again from then on
+ALTER TABLE query ADD COLUMN measured_on TEXT;  -- day, as a sheet says it
+ALTER TABLE query ADD COLUMN comment TEXT;      -- on the measurement, as a sheet says it
+UPDATE query SET label = (SELECT identifier FROM record WHERE record.row = query.row);
+CREATE INDEX open_in_turn ON query (state <> 'failed', id, state) WHERE {_IS_OPEN};
+CREATE INDEX open_by_label ON query (label COLLATE NOCASE, id, label, state)
+    WHERE {_IS_OPEN};
+CREATE INDEX open_and_due ON query (due, id, state) WHERE {_IS_OPEN} AND due IS NOT NULL;
+CREATE INDEX open_and_taken ON query (taken_by, id, taken_until, state)
+    WHERE {_IS_OPEN} AND taken_by IS NOT NULL;
+CREATE INDEX measured_last ON query (settled, id, state) WHERE state = 'measured';
+CREATE INDEX withdrawn ON query (id, state) WHERE state = 'withdrawn';
+CREATE INDEX keys_of_query ON idempotency (query, token);
+CREATE INDEX record_identifier ON record (identifier);
+CREATE TABLE sheet (                    -- sent by staff, and neither stored nor thrown away yet
+    token INTEGER PRIMARY KEY REFERENCES token (id),
+    content TEXT NOT NULL,
+    form TEXT NOT NULL,                 -- how it is written, as JSON
+    time TEXT NOT NULL
+);
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -125,9 +157,33 @@ class FolderFacts:
     guarantee_words: str
 
 
+def migrate(connection: sqlite3.Connection) -> None:
+    """Make a database what this version writes: whole, or not at all."""
+    connection.executescript(ADDED)
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
+            for statement in re.sub("--.*", "", MIGRATIONS[version]).split(";"):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT OR REPLACE INTO fact VALUES ('schema_version', ?)", (json.dumps(version),)
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT value FROM fact WHERE name = 'schema_version'").fetchone()
+    return 1 if found is None else json.loads(found["value"])
+
+
 def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
-    values = {**asdict(facts), "schema_version": SCHEMA_VERSION}
+    values = {**asdict(facts), "schema_version": 1}  # see `migrate`
     connection.executemany(
         "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
     )
@@ -149,7 +205,7 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
 
     values, there = or_refuse(read, lambda: ValueError(FOREIGN))
     version = values.pop("schema_version", None)
-    if version != SCHEMA_VERSION:
+    if isinstance(version, bool) or version not in range(1, SCHEMA_VERSION + 1):
         shown = version if isinstance(version, int) else "unknown"
         raise ValueError(
             f"its version is {shown} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "

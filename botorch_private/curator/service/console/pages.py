@@ -13,9 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from starlette.responses import Response
 
+from botorch_private.curator.service.agenda import ALL
 from botorch_private.curator.service.console import shown
 from botorch_private.curator.service.console.sessions import Session
-from botorch_private.curator.service.question import OPEN, Question
+from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 
 _HERE = Path(__file__).parent
@@ -95,7 +96,7 @@ def page(
             "facts": store.facts,
             "unit": store.facts.outcome_unit,
             "now": store.clock(),
-            "waiting": len(store.queries(states=OPEN)),
+            "waiting": store.agenda.count(ALL, session.token),
             "by_program": ":" in store.facts.objective,
         }
     text = _templates.get_template(template).render(session=session, **known, **more)

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from botorch_private.curator.service.agenda import ALL, Wanted
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.store import Store
@@ -40,6 +41,7 @@ class Session:
         csrf: Must come back with every form.
         seen: When it was used last.
         began: When it began; it ends `LONGEST_SECONDS` later, used or not.
+        wanted: Which open questions were looked at last.
     """
 
     token: int
@@ -47,6 +49,7 @@ class Session:
     csrf: str = field(default="", repr=False)
     seen: float = 0.0
     began: float = 0.0
+    wanted: Wanted = ALL
     _drafts: dict[tuple[str, int], Draft] = field(default_factory=dict, repr=False)
 
     def draft(self, kind: str, number: int) -> Draft | None:
