@@ -93,6 +93,9 @@ class ReleaseBody(BaseModel):
     goal: dict[str, Any] = Field(description="what the curator declared that it is after")
     max_queries: int | None
     queries_left: int | None
+    restored: str | None = Field(
+        description="of when the backup is that the folder was put back from last; null: it never was"
+    )
 
 
 class GuaranteeBody(BaseModel):

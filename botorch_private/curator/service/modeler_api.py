@@ -41,6 +41,7 @@ async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
         "goal": facts.goal,
         "max_queries": facts.max_queries,
         "queries_left": store.queries_left(),
+        "restored": store.was_restored,
     }
 
 

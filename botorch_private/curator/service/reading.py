@@ -159,6 +159,16 @@ class Reading:
         """The latest time at which anything happened, UTC, ISO 8601."""
         return self._one("SELECT max(time) FROM event")[0]
 
+    def restored(self) -> str | None:
+        """Of when the backup is that the folder was put back from last; None: it never was."""
+        found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
+        return None if found is None else found["detail"]
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy all of the database, of one moment, whatever is written meanwhile."""
+        with self._reading:
+            self._reader.backup(target)
+
     def require_sound(self) -> None:
         """Read all of the database, once.
 

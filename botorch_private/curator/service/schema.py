@@ -81,6 +81,12 @@ CREATE TABLE IF NOT EXISTS health (     -- one row, written to see whether anyth
     id INTEGER PRIMARY KEY CHECK (id = 1),
     time TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS session (    -- who is logged in to the console
+    hash BLOB PRIMARY KEY,              -- SHA-256 of the cookie
+    token INTEGER NOT NULL REFERENCES token (id),
+    began REAL NOT NULL,                -- seconds since 1970
+    seen REAL NOT NULL
+) WITHOUT ROWID;
 """
 
 _IS_OPEN = "state IN ('pending', 'measuring', 'failed')"
