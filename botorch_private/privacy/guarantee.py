@@ -30,6 +30,10 @@ OWN_OUTCOME = (
     "the outcome of a record is a matter of that record alone, and is answered with the same noise "
     "however often it is asked for: answers about different records do not add up"
 )
+NAMED_OUTCOMES = (
+    "a question about a record is answered with several numbers, each with noise of its own: what they "
+    "cost adds up, also where one follows from another"
+)
 OUTCOME_MISSING = "whether an outcome can be measured at all, and how long that takes, is not covered"
 SHARED_OUTCOMES = (
     "outcomes may depend on other records as well, so that all answers add up, as many as may be given"
@@ -83,6 +87,7 @@ class PrivacyGuarantee:
             units; None where features are released. One unit of `law` is the width of the range.
         steps: How far a change of a yes/no or a category moves a record, where such were declared. A
             category has a column, with a unit, for each of its values, and a change moves two of them.
+        outcome_name: For noise on one of several outcomes, its name, which is public.
 
     Example:
         >>> guarantee = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
@@ -108,6 +113,7 @@ class PrivacyGuarantee:
     parts: tuple[PrivacyGuarantee, ...] = ()
     outcome_range: tuple[float, float] | None = None
     steps: tuple[Step, ...] = ()
+    outcome_name: str | None = None
 
     OF_A_RELEASE: ClassVar[tuple[str, ...]] = (
         OUTCOMES_NOT_COVERED,
@@ -161,6 +167,35 @@ class PrivacyGuarantee:
         """Whether it is about answered outcomes: not where some are answered without noise as well."""
         answers = any(part.outcome_range is not None for part in self.parts or (self,))
         return answers and OUTCOMES_ALSO_BARE not in self.assumptions
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """Names of the outcomes that it is about, where records have several."""
+        names = (part.outcome_name for part in self.parts or (self,))
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    def of_outcome(self, name: str) -> PrivacyGuarantee:
+        """The same, about one of several outcomes alone, and without its name.
+
+        Raises:
+            ValueError: If it is about no outcome of that name.
+        """
+        parts = self.parts or (self,)
+        own = tuple(replace(p, outcome_name=None) for p in parts if p.outcome_name == name)
+        if not own:
+            raise ValueError(f"name must be one of {', '.join(self.outcome_names) or 'no names'}")
+        if len(own) == 1:
+            return own[0]
+        delta = max(own[0].delta, sum(part.delta_fp for part in own))
+        epsilon = total_epsilon(own, 1.0, delta)
+        return replace(own[0], epsilon=epsilon, delta=delta, law=None, parts=own, outcome_range=None)
+
+    def naming(self, name: str) -> PrivacyGuarantee:
+        """The same about answers of outcomes, where those are one of several, with this name."""
+        if self.parts:
+            return replace(self, parts=tuple(part.naming(name) for part in self.parts))
+        assumptions = tuple(dict.fromkeys((*self.assumptions[:1], NAMED_OUTCOMES, *self.assumptions)))
+        return replace(self, outcome_name=name, assumptions=assumptions)
 
     @property
     def shared_outcomes(self) -> bool:
@@ -394,8 +429,9 @@ def _chained_delta(claim: PrivacyGuarantee, records: int) -> float:
 
 
 def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
-    # Without steps the text is the one of before there were any, and so is the digest of a release.
-    kept = {name: value for name, value in values.items() if value or name != "steps"}
+    # Without them the text is the one of before there were any, and so is the digest of a release.
+    later = ("steps", "outcome_name")
+    kept = {name: value for name, value in values.items() if value or name not in later}
     return {**kept, "parts": [_to_fields(part) for part in values["parts"]]}
 
 

@@ -81,8 +81,10 @@ def promised(guarantee: Any) -> Iterator[str]:
 def clipped(guarantee: Any) -> Iterator[str]:
     """Say to which ranges outcomes are clipped, where they are covered."""
     parts = (guarantee.parts or (guarantee,)) if guarantee.covers_outcomes else ()
-    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
-        yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+    ranges = ((p.outcome_name, p.outcome_range) for p in parts if p.outcome_range is not None)
+    for name, (low, high) in dict.fromkeys(ranges):
+        what = "Outcomes are" if name is None else f"The outcome {name} is"
+        yield f"{what} clipped to {low:g} ... {high:g}, a range that is public."
 
 
 def _units(guarantee: Any) -> Iterator[str]:
