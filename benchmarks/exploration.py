@@ -152,12 +152,55 @@ def setting(cell: Cell, seed: int) -> Setting:
     return Setting(rows, values, variance, spread, table.outcome_noise)
 
 
+class Belief(NamedTuple):
+    """What the model says of all rows, in standard deviations of the answers so far.
+
+    Attributes:
+        mean: ``n`` posterior means.
+        shared: ``n`` posterior variances of the part that records share.
+        own: Variance of the part that is a record's own.
+        noise: Variance of what scatters beside.
+        center: Mean of the answers.
+        unit: Their standard deviation.
+    """
+
+    mean: Array
+    shared: Array
+    own: float
+    noise: float
+    center: float
+    unit: float
+
+
 def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
     """Rows in the order in which they were asked."""
+    n = len(given.rows)
+
+    def score(belief: Belief, t: int, asked: list[int]) -> Array:
+        variance = belief.shared + (0.0 if rule.shared else belief.own)
+        beta = rule.scale(t, rounds) * ucb_beta(t, n)
+        return belief.mean + math.sqrt(beta) * np.sqrt(np.maximum(variance, 1e-12))
+
+    return search_by(given, score, rounds, seed)[0]
+
+
+def search_by(
+    given: Setting,
+    score: Callable[[Belief, int, list[int]], Array] | None,
+    rounds: int,
+    seed: int,
+    *,
+    believe: bool = False,
+) -> tuple[list[int], Belief | None]:
+    """Rows in the order in which they were asked, by the largest score; None: at random.
+
+    With ``believe`` also what the model says after all answers.
+    """
     n, width = given.rows.shape
     order = np.random.default_rng([seed, 1])
     ties = np.random.default_rng([seed, 2]).random(n) * 1e-9
-    asked = order.permutation(n)[:INITIAL].tolist()
+    first = INITIAL if score is not None else INITIAL + rounds
+    asked = order.permutation(n)[:first].tolist()
     rows = (given.rows - given.rows.mean(axis=0)).astype(np.float32)
     norms = (rows**2).sum(axis=1)
     squared = np.empty((INITIAL + rounds, n), dtype=np.float32)
@@ -165,13 +208,13 @@ def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
         squared[i] = _distances(rows, norms, row)
     fit = _Fit(given)
     u = fit.start
-    for t in range(1, rounds + 1):
+    for t in range(first - INITIAL + 1, rounds + 1 + believe):
         known = len(asked)
         y = given.outcomes[asked]
         center, unit = y.mean(), y.std(ddof=1) or 1.0
         y = (y - center) / unit
-        if t <= EVERY_ROUND or (t - EVERY_ROUND) % THEN_EVERY == 0:
-            u = fit(given.rows[asked], y, u, again=t % RESTARTED == 1)
+        if t <= EVERY_ROUND or t > rounds or (t - EVERY_ROUND) % THEN_EVERY == 0:
+            u = fit(given.rows[asked], y, u, again=t % RESTARTED == 1 or t > rounds)
         length, s, noise = np.exp(u)
         smooth = length**2 + 2 * given.noise_variance
         share = (length**2 / smooth) ** (width / 2)
@@ -185,14 +228,17 @@ def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
         V = solve_triangular(L.astype(np.float32), K, lower=True, overwrite_b=True, check_finite=False)
         best_guess = mean + (white[:, 0] - mean * white[:, 1]).astype(np.float32) @ V
-        variance = (s * share if rule.shared else s) - np.einsum("ij,ij->j", V, V)
-        beta = rule.scale(t, rounds) * ucb_beta(t, n)
-        score = best_guess + math.sqrt(beta) * np.sqrt(np.maximum(variance, 1e-12 * s)) + ties
-        score[asked] = -np.inf
-        pick = int(score.argmax())
+        shared = s * share - np.einsum("ij,ij->j", V, V)
+        belief = Belief(best_guess, shared, s * (1 - share), noise, float(center), float(unit))
+        if t > rounds:
+            return asked, belief
+        assert score is not None
+        scores = score(belief, t, asked) + ties
+        scores[asked] = -np.inf
+        pick = int(scores.argmax())
         squared[known] = _distances(rows, norms, pick)
         asked.append(pick)
-    return asked
+    return asked, None
 
 
 def _distances(rows: Array, norms: Array, row: int) -> Array:

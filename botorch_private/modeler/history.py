@@ -12,6 +12,7 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import cells, column_names, no_query, row_labels
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.exchange.goals import Goal, Maximize
 from botorch_private.exchange.observation import Observation
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class History:
             of pandas, polars or pyarrow with columns ``index`` and ``value``, as `to_frame` makes it.
             Its rows are taken in the order of the column ``round`` where there is one, and as they lie
             otherwise; further columns and row labels do not count.
+        goal: What was looked for: it says which value is best, and what regret is. None: the largest.
 
     Raises:
         ValueError: If a row or a value is unusable, or there are no such pairs.
@@ -41,7 +43,10 @@ class History:
         [1.5, 0.5]
     """
 
-    def __init__(self, observations: Iterable[tuple[int, float]] | Any = ()) -> None:
+    def __init__(
+        self, observations: Iterable[tuple[int, float]] | Any = (), *, goal: Goal | None = None
+    ) -> None:
+        self.goal = Maximize() if goal is None else goal
         self._observations: list[Observation] = []
         for position, pair in enumerate(_pairs(observations)):
             try:
@@ -68,18 +73,31 @@ class History:
 
     @property
     def best(self) -> Observation:
-        """Observation with the largest value; the earliest of equal ones."""
+        """Observation with the best value for the goal; the earliest of equal ones."""
         if not self._observations:
             raise ValueError("history must hold at least one observation to have a best one")
-        return max(self._observations, key=lambda observation: observation.value)
+        return self._observations[self.goal.best_of(self.values.tolist())]
 
+    @property
+    @on_cpu_by_default
+    def best_so_far(self) -> Tensor:
+        """The best value up to each round, float64."""
+        return torch.tensor(self.goal.best_so_far(self.values.tolist()), dtype=torch.float64)
+
+    @on_cpu_by_default
     def simple_regret(self, optimum: float) -> Tensor:
-        """Gap between the optimum and the best value so far, one number a round (``S_t``)."""
-        return validate.number(optimum=optimum) - self.values.cummax(dim=0).values
+        """Gap between the optimum and the best value so far, one number a round (``S_t``).
 
+        With `Target`, how much farther from the target the best value is than the optimum.
+        """
+        least = self.goal.loss(validate.number(optimum=optimum))
+        return self.goal.loss(self.best_so_far) - least
+
+    @on_cpu_by_default
     def cumulative_regret(self, optimum: float) -> Tensor:
         """Sum of the gaps between the optimum and each value so far (``R_t``)."""
-        return (validate.number(optimum=optimum) - self.values).cumsum(dim=0)
+        least = self.goal.loss(validate.number(optimum=optimum))
+        return (self.goal.loss(self.values) - least).cumsum(dim=0)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a round: ``round`` (from 1), ``index``, ``value``, ``best`` so far.
@@ -96,7 +114,7 @@ class History:
                 "round": range(1, len(self) + 1),
                 "index": self.indices,
                 "value": self.values.numpy(),
-                "best": self.values.cummax(dim=0).values.numpy(),
+                "best": self.best_so_far.numpy(),
             }
         )
 

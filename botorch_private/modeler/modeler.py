@@ -11,12 +11,16 @@ from botorch.models import SingleTaskGP
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.exchange.goals import Above, Goal, Maximize
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.exchange.search_prior import SearchPrior
-from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.modeler.goals import pursuit_of
+from botorch_private.modeler.goals.above import RowsAbove, rows_above
+from botorch_private.modeler.goals.knowledge import Knowledge
+from botorch_private.modeler.goals.pursuit import Exploring
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import check_label_options, make_model
@@ -40,9 +44,14 @@ class Modeler:
     that is built again from the history of an earlier one, with the same seed, goes on as that one
     would have.
 
+    Outcomes are told, kept and shown in the curator's own unit and sign, whatever the goal. `model` and
+    `posterior` have them as the goal turns them: with `Minimize`, minus the outcome.
+
     Args:
         release: What the curator released.
         failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
+        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`. None: the largest
+            outcome.
         n_initial: Random rows before the model is used, >= 1.
         refit_every: Hyperparameters are refitted after so many observations; between refits the
             latest ones are kept.
@@ -85,6 +94,7 @@ class Modeler:
         release: Release,
         failure_probability: float = 0.025,
         *,
+        goal: Goal | None = None,
         n_initial: int = 5,
         refit_every: int = 1,
         noise_aware: bool = True,
@@ -106,6 +116,9 @@ class Modeler:
         if not isinstance(release, Release):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         validate.probability(failure_probability=failure_probability)
+        goal = Maximize() if goal is None else goal
+        self._pursuit = pursuit_of(goal)
+        goal.require(len(release.candidates))
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             validate.non_negative(beta=beta)
@@ -114,13 +127,14 @@ class Modeler:
         if exploration is None:
             exploration = SHARED if release.cells is None else THEORY
         validate.one_of(EXPLORATIONS, exploration=exploration)
+        self._exploring = Exploring(failure_probability, beta, beta_scale, exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         validate.flag(ard=ard)
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
-        self.release, self.failure_probability = release, failure_probability
+        self.release, self.failure_probability, self.goal = release, failure_probability, goal
         self.n_initial = min(n_initial, len(release.candidates))
         self.refit_every, self.noise_aware = refit_every, noise_aware
         self.beta, self.beta_scale, self.exploration = beta, beta_scale, exploration
@@ -152,11 +166,11 @@ class Modeler:
     @property
     def history(self) -> History:
         """What was told, in order."""
-        return History(self._told.items())
+        return History(self._told.items(), goal=self.goal)
 
     @property
     def best(self) -> Observation:
-        """Observation with the largest value; see `recommend` where answers are noisy.
+        """Observation that is best for the goal; see `recommend` where answers are noisy.
 
         Raises:
             ValueError: If nothing was told yet.
@@ -164,21 +178,50 @@ class Modeler:
         return self.history.best
 
     @on_cpu_by_default
-    def recommend(self) -> int:
-        """Measured row with the largest posterior mean: the one to act on where answers are noisy.
+    def recommend(self) -> int | list[int]:
+        """Measured row with the best posterior mean: the one to act on where answers are noisy.
 
         The largest of many noisy answers mostly has lucky noise. The posterior knows the noise that the
-        release states, and what the neighbours of a row say.
+        release states, and what the neighbours of a row say. Of equal rows, the first that was told
+        counts.
+
+        Returns:
+            A row; with `TopK`, a list of the ``k`` best, the best one first, and with `Above`, of the
+            measured rows that are above, more likely than not.
 
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = list(self._told)
-        ranking = self.posterior().ranking()
-        means = ranking.mean[told]
-        # Equal rows have equal means up to rounding: the first that was told counts.
-        best = means >= means.max() - ranking.resolution
-        return told[int(best.nonzero()[0])]
+        return self._pursuit.recommend(self._knowledge())
+
+    @on_cpu_by_default
+    def above(self, threshold: float | None = None, confidence: float = 0.5) -> RowsAbove:
+        """Rows whose outcome is above a threshold, with some probability, if the model is right.
+
+        An outcome is what measuring finds, with the scatter that no record explains, and before noise is
+        added to the answer. Without such noise it is known of a measured row.
+
+        Args:
+            threshold: In the curator's unit. None: that of the goal, which is then `Above`.
+            confidence: Least probability, in (0, 1).
+
+        Returns:
+            ``measured`` and ``unmeasured`` rows. Rows that were skipped are in neither.
+
+        Raises:
+            ValueError: If nothing was told yet, an argument is out of range, or no threshold is given.
+        """
+        if threshold is None:
+            if not isinstance(self.goal, Above):
+                raise ValueError("threshold must be given where the goal is not Above")
+            threshold = self.goal.threshold
+        level = validate.number(threshold=threshold)
+        validate.probability(confidence=confidence)
+        return rows_above(self._knowledge(), level, confidence, sign=self.goal.sign)
+
+    def _knowledge(self) -> Knowledge:
+        values = [self.goal.sign * value for value in self._told.values()]
+        return Knowledge(self.posterior(), list(self._told), values, self._skipped)
 
     @property
     def pending(self) -> list[int]:
@@ -228,7 +271,8 @@ class Modeler:
 
         Args:
             index: Row in 0..n-1.
-            value: Measured outcome, to be maximized; at most 1e150 in size. Its unit does not matter.
+            value: Measured outcome, in the curator's unit and sign; at most 1e150 in size. Its unit does
+                not matter.
             correct: Replace an earlier value of the same row.
 
         Raises:
@@ -286,7 +330,8 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = list(self.history)
+        sign = self.goal.sign
+        told = [Observation(row, sign * value) for row, value in self._told.items()]
         since_refit = (len(told) - self.n_initial) % self.refit_every
         return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
 
@@ -325,14 +370,10 @@ class Modeler:
         # Where the next round has other hyperparameters, keeping V would only cost time.
         again = self.refit_every > 1 or q > 1 or self._pending
         posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acqf = DiscreteUCB(
+        acqf = self._pursuit.acquisition(
             posterior.hallucinate(self._pending) if self._pending else posterior,
-            None,
-            t=max(1, rounds - self.n_initial + 1),
-            failure_probability=self.failure_probability,
-            beta=self.beta,
-            beta_scale=self.beta_scale,
-            exploration=self.exploration,
+            max(1, rounds - self.n_initial + 1),
+            self._exploring,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 

@@ -62,7 +62,8 @@ def run(
             done = len(modeler.history) - before
             if done > bar.n:
                 last = modeler.history.values[-1]
-                bar.set_postfix(best=f"{modeler.best.value:.4g}", last=f"{last:.4g}", refresh=False)
+                so_far = modeler.goal.progress(modeler.history.values.tolist())
+                bar.set_postfix_str(f"{so_far}, last {last:.4g}", refresh=False)
                 bar.update(done - bar.n)
 
         if pending is not None:

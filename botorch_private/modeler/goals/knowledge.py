@@ -1,0 +1,103 @@
+"""Knowledge: what a search knows of every row at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
+from torch import Tensor
+
+from botorch_private.modeler.models.outcome_units import Ranking
+from botorch_private.modeler.models.posterior import DiscretePosterior
+
+
+class Outcomes(NamedTuple):
+    """What rows measure, without the noise that is added to answers; in the model's units.
+
+    Attributes:
+        mean: Posterior means, float64.
+        deviation: Their posterior deviations, scatter included; 0 where an answer says it.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __neg__(self) -> Outcomes:
+        return Outcomes(-self.mean, self.deviation)
+
+    def chance_above(self, level: float) -> Tensor:
+        """Chance of each that it is above a level in the same units."""
+        scores = (self.mean - level) / self.deviation
+        # 0 / 0 is an outcome that is the level, and not above it.
+        return torch.special.ndtr(scores.nan_to_num(nan=-torch.inf))
+
+
+class Knowledge:
+    """Rows, answers and their posterior.
+
+    Args:
+        posterior: Of all rows, given the answers.
+        told: Measured rows.
+        values: Their answers, as the goal turns them for the model.
+        skipped: Rows that will not be measured.
+    """
+
+    def __init__(
+        self,
+        posterior: DiscretePosterior,
+        told: Sequence[int],
+        values: Sequence[float],
+        skipped: Iterable[int],
+    ) -> None:
+        self.told, self.values = list(told), list(values)
+        self._posterior, self._skipped = posterior, list(skipped)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """Moments of all rows, in the model's units."""
+        return self._posterior.ranking()
+
+    @cached_property
+    def left(self) -> Tensor:
+        """Rows that may still be measured, in order."""
+        there = torch.ones(len(self.ranking.mean), dtype=torch.bool)
+        there[[*self.told, *self._skipped]] = False
+        return there.nonzero().squeeze(-1)
+
+    def in_model_units(self, value: float) -> float:
+        """An outcome, as the goal turns it, in the units of the ranking."""
+        return (value - self.ranking.origin) / self.ranking.scale
+
+    def outcomes_left(self) -> Outcomes:
+        """Of the rows that may still be measured."""
+        scatter, _ = self._noise()
+        mean, variance = (part.double()[self.left] for part in self.ranking[:2])
+        return Outcomes(mean, (variance + scatter).sqrt())
+
+    def outcomes_told(self) -> Outcomes:
+        """Of measured rows: their answers; where these are noised, what the model makes of them.
+
+        With ``S = N + s`` for the known variance ``N`` of an answer's noise and the scatter ``s``, the
+        residual ``r = y - f`` splits into both parts: the outcome is ``y - N/S r`` on average, with
+        variance ``(N/S)^2 var(f) + N s / S``.
+        """
+        scatter, known = self._noise()
+        answers = torch.tensor([self.in_model_units(value) for value in self.values]).double()
+        if known == 0:
+            return Outcomes(answers, torch.zeros_like(answers))
+        mean, variance = (part.double().cpu()[self.told] for part in self.ranking[:2])
+        share = known / (known + scatter)
+        return Outcomes(
+            answers - share * (answers - mean), (share**2 * variance + share * scatter).sqrt()
+        )
+
+    def _noise(self) -> tuple[float, float]:
+        """Variances of what outcomes scatter, and of the known noise of an answer, in model units."""
+        likelihood: Any = self._posterior.model.likelihood
+        if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
+            return likelihood.noise.item(), 0.0
+        known: Any = likelihood.noise_covar
+        return likelihood.second_noise.item(), known.noise.mean().item()
