@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
-    from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
+    from botorch_private.exchange.goals import (
+        Above,
+        Constrained,
+        Maximize,
+        Minimize,
+        Scalarized,
+        Target,
+        TopK,
+    )
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.exchange.search_prior import SearchPrior
@@ -71,6 +79,7 @@ __all__ = [
     "CellResponse",
     "Cells",
     "ClippedRecordsWarning",
+    "Constrained",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
@@ -105,6 +114,7 @@ __all__ = [
     "RemoteCurator",
     "RemoteError",
     "RowsAbove",
+    "Scalarized",
     "SearchPrior",
     "SpectralProjection",
     "Target",
@@ -136,6 +146,7 @@ _HOMES = {
     "CellResponse": "curator.cells.cell_response",
     "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
+    "Constrained": "exchange.goals",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
@@ -170,6 +181,7 @@ _HOMES = {
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
     "RowsAbove": "modeler.goals.above",
+    "Scalarized": "exchange.goals",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "Target": "exchange.goals",

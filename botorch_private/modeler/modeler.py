@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, overload
 
 import torch
-from botorch.models import SingleTaskGP
+from botorch.models import ModelListGP, SingleTaskGP
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
@@ -22,13 +22,9 @@ from botorch_private.modeler.goals.above import RowsAbove, rows_above
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring
 from botorch_private.modeler.history import History
-from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
-from botorch_private.modeler.models.posterior import DiscretePosterior
-from botorch_private.modeler.models.standardized import require_outcome
 
 
 class Modeler:
@@ -50,8 +46,8 @@ class Modeler:
     Args:
         release: What the curator released.
         failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
-        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`. None: the largest
-            outcome.
+        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`; where records have
+            several outcomes, `Scalarized` or `Constrained`. None: the largest outcome.
         n_initial: Random rows before the model is used, >= 1.
         refit_every: Hyperparameters are refitted after so many observations; between refits the
             latest ones are kept.
@@ -119,6 +115,7 @@ class Modeler:
         goal = Maximize() if goal is None else goal
         self._pursuit = pursuit_of(goal)
         goal.require(len(release.candidates))
+        _require_outcomes(goal, release)
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             validate.non_negative(beta=beta)
@@ -150,13 +147,14 @@ class Modeler:
         if release.cells is None:
             ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
         self._candidates = inputs.candidates.to(device=device, dtype=dtype)
-        self._told: dict[int, float] = {}
+        self._told: dict[int, Any] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
-        self._posterior: DiscretePosterior | None = None
-        make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
-        self._fit = LatestFit(partial(make, ard=ard, prior=prior, device=device, dtype=dtype))
-        for index, value in History(history):
+        self._posterior: Any = None
+        make = partial(make_model, noise_aware=noise_aware, outcome_noise=outcome_noise)
+        make = partial(make, ard=ard, prior=prior, device=device, dtype=dtype)
+        self._fit = self._pursuit.fit(make, inputs)
+        for index, value in History(history, goal=goal):
             self.tell(index, value)
         for row in skipped:
             self.skip(row)
@@ -211,6 +209,8 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet, an argument is out of range, or no threshold is given.
         """
+        if self.goal.names:
+            raise ValueError("above is there for one outcome alone: ask posterior()[name]")
         if threshold is None:
             if not isinstance(self.goal, Above):
                 raise ValueError("threshold must be given where the goal is not Above")
@@ -220,7 +220,7 @@ class Modeler:
         return rows_above(self._knowledge(), level, confidence, sign=self.goal.sign)
 
     def _knowledge(self) -> Knowledge:
-        values = [self.goal.sign * value for value in self._told.values()]
+        values = [self.goal.turned(value) for value in self._told.values()]
         return Knowledge(self.posterior(), list(self._told), values, self._skipped)
 
     @property
@@ -266,21 +266,24 @@ class Modeler:
         return self._pending[0] if q is None else self._pending[:wanted]
 
     @on_cpu_by_default
-    def tell(self, index: int, value: float, *, correct: bool = False) -> None:
+    def tell(
+        self, index: int, value: float | Mapping[str, float], *, correct: bool = False
+    ) -> None:
         """Record the outcome of a row, asked for or not.
 
         Args:
             index: Row in 0..n-1.
             value: Measured outcome, in the curator's unit and sign; at most 1e150 in size. Its unit does
-                not matter.
+                not matter. With several outcomes, a dict of names to such numbers.
             correct: Replace an earlier value of the same row.
 
         Raises:
             ValueError: If the row was told another value before and `correct` is False.
         """
         row = validate.index(len(self._candidates), index=index)
-        value = validate.number(value=value)
-        require_outcome(value=value)
+        value = self.goal.checked(value)
+        if self._told and self.goal.names and value.keys() != next(iter(self._told.values())).keys():
+            raise ValueError("value must have the outcomes of the values before, and no others")
         known = self._told.get(row, value)
         if known != value and not correct:
             raise ValueError(
@@ -324,30 +327,35 @@ class Modeler:
         self._pending.remove(row)
 
     @on_cpu_by_default
-    def model(self) -> SingleTaskGP:
+    def model(self) -> SingleTaskGP | ModelListGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
+
+        With several outcomes, a `ModelListGP` of those that count for the goal, in the order of
+        ``goal.names``.
 
         Raises:
             ValueError: If nothing was told yet.
         """
-        sign = self.goal.sign
-        told = [Observation(row, sign * value) for row, value in self._told.items()]
+        told = [Observation(row, self.goal.turned(value)) for row, value in self._told.items()]
         since_refit = (len(told) - self.n_initial) % self.refit_every
         return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
 
     @on_cpu_by_default
-    def posterior(self) -> DiscretePosterior:
+    def posterior(self) -> Any:
         """Posterior of all rows given all observations, kept up to date from round to round.
+
+        Returns:
+            A `DiscretePosterior`; with several outcomes a dict of names to such.
 
         Raises:
             ValueError: If nothing was told yet.
         """
         return self._updated(self.max_memory)
 
-    def _updated(self, max_memory: int) -> DiscretePosterior:
+    def _updated(self, max_memory: int) -> Any:
         model = self.model()
         if self._posterior is None:
-            self._posterior = discrete_posterior(model, self._candidates, max_memory=max_memory)
+            self._posterior = self._pursuit.posterior(model, self._candidates, max_memory=max_memory)
         else:
             self._posterior.max_memory = max_memory
             self._posterior.update(model)
@@ -380,3 +388,17 @@ class Modeler:
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""
         return torch.Generator().manual_seed(self._seed + len(self._told) + len(self._pending))
+
+
+def _require_outcomes(goal: Goal, release: Release) -> None:
+    """Refuse a goal about other outcomes than the release's curator answers with."""
+    names = release.outcome_names
+    if names and not goal.names:
+        raise ValueError(
+            f"goal must be Scalarized or Constrained, since the curator answers with several numbers: "
+            f"{', '.join(names)}"
+        )
+    if names and not set(goal.names) <= set(names):
+        raise ValueError(f"goal must be about outcomes among {', '.join(names)}")
+    if goal.names and not names and release.outcome_guarantee is not None:
+        raise ValueError("goal must be about one number, since the curator answers with one")

@@ -61,9 +61,9 @@ def run(
         def show() -> None:
             done = len(modeler.history) - before
             if done > bar.n:
-                last = modeler.history.values[-1]
-                so_far = modeler.goal.progress(modeler.history.values.tolist())
-                bar.set_postfix_str(f"{so_far}, last {last:.4g}", refresh=False)
+                answers = [value for _, value in modeler.history]
+                last = "" if modeler.goal.names else f", last {answers[-1]:.4g}"
+                bar.set_postfix_str(f"{modeler.goal.progress(answers)}{last}", refresh=False)
                 bar.update(done - bar.n)
 
         if pending is not None:

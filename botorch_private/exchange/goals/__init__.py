@@ -9,11 +9,25 @@ from botorch_private.exchange.goals.above import Above
 from botorch_private.exchange.goals.goal import VERSION, Goal
 from botorch_private.exchange.goals.maximize import Maximize
 from botorch_private.exchange.goals.minimize import Minimize
+from botorch_private.exchange.goals.several import Constrained, NamedGoal, Scalarized
 from botorch_private.exchange.goals.target import Target
 from botorch_private.exchange.goals.top_k import TopK
 
-__all__ = ["Above", "Goal", "Maximize", "Minimize", "Target", "TopK", "goal_from_dict"]
-_KINDS: dict[Any, type[Goal]] = {goal.kind: goal for goal in (Maximize, Minimize, Above, TopK, Target)}
+__all__ = [
+    "Above",
+    "Constrained",
+    "Goal",
+    "Maximize",
+    "Minimize",
+    "NamedGoal",
+    "Scalarized",
+    "Target",
+    "TopK",
+    "goal_from_dict",
+]
+_KINDS: dict[Any, type[Goal]] = {
+    goal.kind: goal for goal in (Maximize, Minimize, Above, TopK, Target, Scalarized, Constrained)
+}
 
 
 def goal_from_dict(values: Any) -> Goal:

@@ -9,6 +9,9 @@ from typing import Any, ClassVar, TypeVar
 
 from torch import Tensor
 
+from botorch_private._base import validate
+
+LARGEST_OUTCOME = 1e150  # its square is a number
 Value = TypeVar("Value", float, Tensor)
 VERSION = 1  # of `to_dict`
 
@@ -25,6 +28,28 @@ class Goal(ABC):
 
     kind: ClassVar[str]
     sign: ClassVar[float] = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the outcomes that count, where records have several; empty where they have one."""
+        return ()
+
+    def checked(self, value: Any) -> Any:
+        """Check an answer of the curator: a finite number, not too large for a model.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        number = validate.number(value=value)
+        if abs(number) > LARGEST_OUTCOME:
+            raise ValueError(
+                f"value must be at most {LARGEST_OUTCOME:g} in size: choose a larger unit"
+            )
+        return number
+
+    def turned(self, value: Any) -> Any:
+        """An answer as the model has it."""
+        return self.sign * value
 
     @abstractmethod
     def loss(self, value: Value) -> Value:

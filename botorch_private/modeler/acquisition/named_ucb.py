@@ -1,77 +1,108 @@
-"""NamedUCB: the next row where records have several outcomes, some with limits."""
+"""NamedUCB: the next row where records have several outcomes, some of them with limits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
 
 import torch
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
 from botorch_private.exchange.goals.several import NamedGoal
+from botorch_private.modeler.acquisition.schedule import SHARED
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.named_posterior import NamedPosteriors
 from botorch_private.modeler.models.outcome_units import Ranking
 
-RULES = ("weighted", "optimistic", "cei", "both", "unconstrained")
-
 
 class NamedUCB:
-    def __init__(self, posteriors, goal, beta, *, shared, rule="weighted", told=()):
-        self.posteriors, self.goal, self.beta, self.shared, self.rule, self.told = posteriors, goal, beta, shared, rule, told
+    r"""Upper confidence bound of a weighted sum, over the rows that may keep all limits.
 
-    def select(self, q, exclude, generator):
-        chosen, posteriors = [], self.posteriors
+    Outcomes ``y_k`` are modelled one by one, with means ``m_k`` and deviations ``s_k``, of the part that
+    records share or whole (see `DiscreteUCB`). With ``b = sqrt(beta)``, the row is asked which has the
+    largest
+
+        sum_k w_k m_k + b sqrt(sum_k w_k^2 s_k^2)
+
+    among those with ``m_k + b s_k >= l_k`` for each lower limit and ``m_k - b s_k <= u_k`` for each upper
+    one: rows of which the model does not exclude that they keep the limits (Xu et al. 2023, "Constrained
+    efficient global optimization of expensive black-box functions", who bound the objective alone). Where
+    there are none such, it is the row with the largest chance to keep all: the product over the limits of
+    ``Phi((m_k - l_k) / d_k)``, with ``d_k`` the deviation of the outcome of that record, scatter included
+    (Gelbart et al. 2014, section 3.1).
+
+    The choice does not depend on the units of the outcomes. O(n m) beside the posteriors.
+
+    Args:
+        posteriors: Of each outcome.
+        goal: What is wanted of them.
+        beta: Weight of the variances, >= 0.
+        exploration: As in `DiscreteUCB`.
+    """
+
+    def __init__(
+        self, posteriors: NamedPosteriors, goal: NamedGoal, *, beta: float, exploration: str = SHARED
+    ) -> None:
+        self.posteriors, self.goal, self.beta = posteriors, goal, beta
+        self.exploration = exploration
+
+    def select(
+        self, q: int = 1, exclude: Iterable[int] = (), *, generator: torch.Generator | None = None
+    ) -> Tensor:
+        """Choose ``q`` different rows, as `DiscreteUCB.select`."""
+        chosen: list[int] = []
+        posteriors, closed = self.posteriors, set(exclude)
         while True:
-            closed = {*exclude, *chosen}
-            scores = self._scores(posteriors, closed)
-            chosen.append(best_index(scores.clone(), closed, generator, 1e-10))
+            chosen.append(self._best(posteriors, closed.union(chosen), generator))
             if len(chosen) == q:
-                return chosen
-            posteriors = posteriors.hallucinate(chosen[-1:])
+                return torch.tensor(chosen)
+            if len(chosen) == 1:
+                posteriors = posteriors.hallucinate(chosen)
+            else:
+                posteriors.assume(chosen[-1:])
 
-    def _scores(self, posteriors, closed):
-        shared = posteriors.rankings(shared=self.shared)
-        full = posteriors.rankings(shared=False)
-        goal = self.goal
-        a = {k: w * shared[k].scale for k, w in goal.weights.items()}
-        size = math.sqrt(sum(x * x for x in a.values()))
-        mean = sum(x / size * shared[k].mean for k, x in a.items())
-        dev = sum((x / size) ** 2 * shared[k].variance for k, x in a.items()).sqrt()
-        root = math.sqrt(self.beta)
-        ucb = mean + root * dev
-        pf = torch.ones_like(ucb)
-        opt = torch.ones_like(ucb, dtype=torch.bool)
-        for limits, sign in ((goal.at_least, 1.0), (goal.at_most, -1.0)):
-            for name, limit in limits.items():
-                level = (limit - full[name].origin) / full[name].scale
-                lik = posteriors[name].model.likelihood
-                noise = float(lik.second_noise if isinstance(lik, FixedNoiseGaussianLikelihood) else lik.noise)
-                pf = pf * torch.special.ndtr(sign * (full[name].mean - level) / (full[name].variance + noise).sqrt())
-                opt &= sign * (shared[name].mean - level) + root * shared[name].variance.sqrt() >= 0
-        open_ = torch.ones_like(opt); open_[list(closed)] = False
-        if self.rule == "unconstrained":
-            return ucb
-        if self.rule == "weighted":
-            return pf * (ucb - ucb[open_].min())
-        if self.rule == "optimistic":
-            if not (opt & open_).any():
-                return pf
-            return torch.where(opt, ucb, ucb.min() - 1)
-        if self.rule == "both":
-            s = pf * (ucb - ucb[open_].min())
-            return torch.where(opt, s, -1.0) if (opt & open_).any() else pf
-        if self.rule == "cei":
-            good = [v for v in self.told if goal.allows(v)]
-            if not good:
-                return pf
-            b = max(goal.gain(v) for v in good)
-            # standardized gain
-            b = (b - sum(w * shared[k].origin for k, w in goal.weights.items())) / size
-            fm = mean
-            fv = sum((x / size) ** 2 * (full[k].variance) for k, x in a.items()).sqrt()
-            z = (fm - b) / fv
-            ei = fv * (z * torch.special.ndtr(z) + torch.exp(-z * z / 2) / math.sqrt(2 * math.pi))
-            return pf * ei
+    def scores(self) -> Tensor:
+        """Scores of all rows, ``n`` numbers: those that may keep the limits are above all others."""
+        return self._scores(self.posteriors, ())[0]
+
+    def _best(
+        self, posteriors: NamedPosteriors, closed: set[int], generator: torch.Generator | None
+    ) -> int:
+        rows = posteriors.rows_of_labels
+        if rows is None:
+            scores, resolution = self._scores(posteriors, closed)
+            return best_index(scores, closed, generator, resolution)
+        # Rows of one label do not differ: a label is chosen, and then one of its rows.
+        used_up = (rows.left(closed) == 0).nonzero().squeeze(-1).tolist()
+        scores, resolution = self._scores(posteriors, used_up, by_label=True)
+        return rows.one_of(best_index(scores, used_up, generator, resolution), closed, generator)
+
+    def _scores(
+        self, posteriors: NamedPosteriors, closed: Iterable[int], *, by_label: bool = False
+    ) -> tuple[Tensor, float]:
+        """Scores without units, and the difference up to which two are equal to rounding."""
+        shared = self.exploration == SHARED
+        rankings = posteriors.rankings(shared=shared, by_label=by_label)
+        bound, resolution = self._bound(rankings)
+        open_rows = torch.ones(len(bound), dtype=torch.bool, device=bound.device)
+        open_rows[list(closed)] = False
+        slack = torch.full_like(bound, math.inf)
+        for name, sign, limit in self.goal.limits:
+            mean, deviation = rankings[name].mean, rankings[name].variance.sqrt()
+            gap = sign * (mean - rankings[name].standard(limit))
+            slack = torch.minimum(slack, gap.add(deviation, alpha=math.sqrt(self.beta)))
+        may = slack >= 0
+        if (may & open_rows).any():
+            lowest = bound.min() - 1
+            return torch.where(may, bound, lowest), resolution
+        whole = posteriors.rankings(shared=False, by_label=by_label) if shared else rankings
+        return posteriors.log_chance(self.goal.limits, whole), resolution
+
+    def _bound(self, rankings: dict[str, Ranking]) -> tuple[Tensor, float]:
+        """Upper confidence bound of the weighted sum, up to its unit and a constant."""
+        weights = {name: w * rankings[name].scale for name, w in self.goal.weights.items()}
+        size = math.hypot(*weights.values())
+        mean: Tensor = sum(w / size * rankings[k].mean for k, w in weights.items())  # type: ignore[assignment]
+        variance: Tensor = sum((w / size) ** 2 * rankings[k].variance for k, w in weights.items())  # type: ignore[assignment]
+        resolution = sum(abs(w) / size * rankings[k].resolution for k, w in weights.items())
+        return mean.add(variance.sqrt(), alpha=math.sqrt(self.beta)), resolution

@@ -39,7 +39,8 @@ class Knowledge:
     """Rows, answers and their posterior.
 
     Args:
-        posterior: Of all rows, given the answers.
+        posterior: Of all rows, given the answers; of several outcomes `NamedPosteriors`, with which each
+            is asked `about`.
         told: Measured rows.
         values: Their answers, as the goal turns them for the model.
         skipped: Rows that will not be measured.
@@ -47,23 +48,27 @@ class Knowledge:
 
     def __init__(
         self,
-        posterior: DiscretePosterior,
+        posterior: Any,
         told: Sequence[int],
-        values: Sequence[float],
+        values: Sequence[Any],
         skipped: Iterable[int],
     ) -> None:
         self.told, self.values = list(told), list(values)
-        self._posterior, self._skipped = posterior, list(skipped)
+        self.posterior, self._skipped = posterior, list(skipped)
+
+    def about(self, posterior: DiscretePosterior, values: Sequence[float]) -> Knowledge:
+        """Of the same rows, but another outcome."""
+        return Knowledge(posterior, self.told, values, self._skipped)
 
     @cached_property
     def ranking(self) -> Ranking:
         """Moments of all rows, in the model's units."""
-        return self._posterior.ranking()
+        return self.posterior.ranking()
 
     @cached_property
     def left(self) -> Tensor:
         """Rows that may still be measured, in order."""
-        there = torch.ones(len(self.ranking.mean), dtype=torch.bool)
+        there = torch.ones(len(self.posterior.candidates), dtype=torch.bool)
         there[[*self.told, *self._skipped]] = False
         return there.nonzero().squeeze(-1)
 
@@ -96,7 +101,7 @@ class Knowledge:
 
     def _noise(self) -> tuple[float, float]:
         """Variances of what outcomes scatter, and of the known noise of an answer, in model units."""
-        likelihood: Any = self._posterior.model.likelihood
+        likelihood: Any = self.posterior.model.likelihood
         if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
             return likelihood.noise.item(), 0.0
         known: Any = likelihood.noise_covar
