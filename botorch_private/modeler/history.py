@@ -18,6 +18,7 @@ from botorch_private.exchange.observation import Observation
 if TYPE_CHECKING:
     import pandas as pd
 
+_COLUMNS = ("round", "index")
 _WANTED = (
     "history must be pairs of row and value in the order in which they were told, a History, or a data "
     "frame with the columns index and value"
@@ -172,6 +173,8 @@ def _pairs(observations: Any, outcomes: tuple[str, ...]) -> Iterable[Any]:
 
 
 def _of_frame(frame: Any, names: list[Any], outcomes: tuple[str, ...]) -> list[tuple[Any, Any]]:
+    if outcomes:  # all that were told, in their order, and not only those that count
+        outcomes = tuple(name for name in names if name not in (*_COLUMNS, "best"))
     columns, values = {}, outcomes or ("value",)
     for name in ("index", *values, *(["round"] if "round" in names else [])):
         if names.count(name) != 1:

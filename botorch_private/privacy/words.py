@@ -156,6 +156,10 @@ def _several_records(guarantee: Any) -> Iterator[str]:
         yield f"  Epsilon of a person with several records{moved}: {costs}."
 
 
+def _on(guarantee: Any) -> str:
+    return "" if guarantee.outcome_name is None else f" on {guarantee.outcome_name}"
+
+
 def noise(guarantee: Any) -> str:
     """Say how wide the noise of a guarantee with a law is."""
     law = guarantee.law
@@ -169,8 +173,8 @@ def noise(guarantee: Any) -> str:
         low, high = guarantee.outcome_range
         name = "Laplace" if law.exponential else "Gaussian"
         return (
-            f"Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
-            f"outcome's own unit, drawn once for each record and kept."
+            f"Noise{_on(guarantee)}: {name}, standard deviation {round_down(deviation * (high - low))} in "
+            f"the outcome's own unit, drawn once for each record and kept."
         )
     linear = "grows in proportion" if law.pure else "grows faster than in proportion"
     record = "its record" if law.dim == law.features else "its record's projection"

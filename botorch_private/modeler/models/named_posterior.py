@@ -108,4 +108,5 @@ def scatter_of(model: Any) -> float:
     """Variance that outcomes scatter by, without known noise of answers, in the model's units."""
     likelihood = model.likelihood
     known = isinstance(likelihood, FixedNoiseGaussianLikelihood)
-    return float(likelihood.second_noise if known else likelihood.noise)
+    noise = likelihood.second_noise if known else likelihood.noise
+    return float(noise.detach())
