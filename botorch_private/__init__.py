@@ -31,15 +31,8 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
-    from botorch_private.exchange.goals import (
-        Above,
-        Constrained,
-        Maximize,
-        Minimize,
-        Scalarized,
-        Target,
-        TopK,
-    )
+    from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
+    from botorch_private.exchange.named_goals import Constrained, Scalarized
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.exchange.search_prior import SearchPrior
@@ -146,7 +139,7 @@ _HOMES = {
     "CellResponse": "curator.cells.cell_response",
     "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
-    "Constrained": "exchange.goals",
+    "Constrained": "exchange.named_goals",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
@@ -181,7 +174,7 @@ _HOMES = {
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
     "RowsAbove": "modeler.goals.above",
-    "Scalarized": "exchange.goals",
+    "Scalarized": "exchange.named_goals",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "Target": "exchange.goals",

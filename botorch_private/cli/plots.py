@@ -94,11 +94,14 @@ def _draw_regret(axes: Any, curves: Mapping[str, np.ndarray], chance: np.ndarray
     axes.plot(measured, chance, color=_CHANCE, linewidth=1.8, label="chosen at random (expected)")
 
 
-def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome") -> None:
+def plot_best(
+    values: np.ndarray, best: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome"
+) -> None:
     """Draw the outcomes of one search, and the best one so far.
 
     Args:
         values: Outcomes, one a measurement, in their order.
+        best: The best of them up to each, as many.
         path: Image file to write; its ending decides the format.
         ylabel: Label of the vertical axis, with the unit.
 
@@ -106,6 +109,6 @@ def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str =
         ImportError: If matplotlib is not installed.
     """
     with _axes(path, ylabel=ylabel) as (axes,):
-        measured, best = np.arange(1, len(values) + 1), np.maximum.accumulate(values)
+        measured = np.arange(1, len(values) + 1)
         axes.plot(measured, values, ".", color=_CHANCE, label="measured")
         axes.step(measured, best, where="post", color=_COLOURS[1], label="best so far")

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from botorch_private._base import validate
-from botorch_private.exchange.goals import Constrained, Goal, Maximize, Minimize, Scalarized
+from botorch_private.exchange.goals import Goal, Maximize, Minimize
+from botorch_private.exchange.named_goals import Constrained, Scalarized
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.modeler import Modeler
 

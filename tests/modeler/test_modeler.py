@@ -14,7 +14,7 @@ from botorch_private import (
     make_model,
 )
 from botorch_private.modeler import latest_fit
-from botorch_private.modeler import modeler as modeler_module
+from botorch_private.modeler.goals import pursuit
 
 N = 30
 
@@ -368,13 +368,13 @@ def test_noise_awareness_reaches_the_kernel(fits):
 
 def test_a_given_beta_replaces_the_schedule(monkeypatch, fits):
     seen = []
-    original = modeler_module.DiscreteUCB
+    original = pursuit.DiscreteUCB
 
     def spy(*args, **kwargs):
         seen.append(original(*args, **kwargs))
         return seen[-1]
 
-    monkeypatch.setattr(modeler_module, "DiscreteUCB", spy)
+    monkeypatch.setattr(pursuit, "DiscreteUCB", spy)
     go_on(Modeler(RELEASE, beta=0.25, generator=seeded(3)), OUTCOMES, 7)
     assert {acqf.beta for acqf in seen} == {0.25}
     seen.clear()

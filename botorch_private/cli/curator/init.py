@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _ARGUMENTS = {
     "plausible_low": "--plausible",
     "plausible_high": "--plausible",
     "max_queries": "--budget",
+    "k": "--best",
 }
 _OUTCOME_ARGUMENTS = {
     "epsilon": "--outcome-epsilon",
@@ -135,6 +137,7 @@ def add(verbs: Any) -> None:
     )
     option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
     option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
+    add_goal(init, "what a search is after, as modelers and staff are told", "the largest outcome")
     option(
         "--outcome-epsilon",
         type=float,
@@ -191,7 +194,7 @@ def _init(options: argparse.Namespace) -> int:
         _show(options, words)
         return _agreed(options, fit)
 
-    outcome_mechanism = _outcome_mechanism(options)
+    outcome_mechanism, goal = _outcome_mechanism(options), goal_of(options)
     with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
@@ -212,6 +215,7 @@ def _init(options: argparse.Namespace) -> int:
             outcome_name=options.outcome,
             outcome_unit=options.unit,
             plausible=None if options.plausible is None else tuple(options.plausible),
+            goal=goal,
         )
     if folder is None:
         tell("Nothing was released.")

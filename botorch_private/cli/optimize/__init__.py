@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 
 _INTERRUPTED = 130
 _SETTINGS = ("seed", "n_initial", "beta_scale", "exploration", "outcome_noise", "denoise")
 # Arguments of the library whose options have other names.
-_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
+_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release", "k": "--best"}
 _EPILOG = """\
 The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
 the command line, where other users of this machine would see it.
@@ -91,6 +92,7 @@ def add_optimize(commands: Any) -> None:
         default=None,
         help="search denoised rows: for noise as wide as the data, or many related features",
     )
+    add_goal(optimize, "what is looked for (settled when it begins)", "what the curator says")
     network = optimize.add_argument_group("the connection").add_argument
     network(
         "--ca-file",
@@ -111,6 +113,8 @@ def _optimize(options: argparse.Namespace) -> int:
     from botorch_private.modeler.remote.transport import RemoteError
 
     given = {name: getattr(options, name) for name in _SETTINGS}
+    goal = goal_of(options)
+    given["goal"] = None if goal is None else goal.to_dict()
     try:
         with refusals(options, RemoteError, arguments=_ARGUMENTS):
             search(

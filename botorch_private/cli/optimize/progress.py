@@ -66,7 +66,7 @@ class Progress:
     def _best(self) -> str:
         if not self._known:
             return "no value yet"
-        return f"best {max(self._known.values()):.6g}{self._unit}"
+        return self._modeler.goal.progress(list(self._known.values()), self._unit.strip())
 
     def _say(self, text: str) -> None:
         if self._bar is None:

@@ -7,7 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ from filelock import FileLock, Timeout
 
 from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
+from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.progress import Progress
+from botorch_private.cli.optimize.result import result
 from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
 from botorch_private.cli.plots import plot_best, require_matplotlib
+from botorch_private.exchange.goals import Maximize
 from botorch_private.modeler.keep_open import keep_open
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
@@ -66,6 +69,8 @@ def search(
                     "account by itself"
                 )
             if state is None:
+                if settled.goal is None:
+                    settled = replace(settled, goal=curator.goal.to_dict())
                 state = RunState(curator.identity, settled)
                 print(f"{curator.guarantee}\n")
             elif state.history or state.pending:
@@ -93,7 +98,7 @@ def search(
             finally:
                 progress.close()
                 plot.draw()
-            print(_result(modeler, curator.outcome_unit))
+            print(result(modeler, curator.outcome_unit))
 
 
 def how_to_go_on(state_file: Path) -> str:
@@ -118,7 +123,9 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            plot_best(history.values.numpy(), self._file, ylabel=self._label)
+            plot_best(
+                history.values.numpy(), history.best_so_far.numpy(), self._file, ylabel=self._label
+            )
             self._drawn = time.monotonic()
 
 
@@ -158,8 +165,14 @@ def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Se
         if settings.seed > LARGEST_SEED:
             raise ValueError(f"--seed must be at most 2^63 - 1, got {settings.seed}")
         return settings
+    goal = kept.goal or Maximize().to_dict()
+    if given.get("goal", goal) != goal:
+        raise ValueError(
+            f"{option_of(given['goal'])} must be left out: the search in {state} is for "
+            f"{option_of(goal)}; begin another search by another --state"
+        )
     for name, value in asdict(kept).items():
-        if given.get(name, value) != value:
+        if name != "goal" and given.get(name, value) != value:
             wanted = "left out" if value is None else value
             raise ValueError(
                 f"--{name.replace('_', '-')} must be {wanted} as in {state}, got {given[name]}: "
@@ -172,14 +185,3 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
     rows = len(modeler.release.candidates) - len(modeler.skipped)
     if rounds > rows:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
-
-
-def _result(modeler: Modeler, unit: str) -> str:
-    best = modeler.best
-    text = f"Best of {len(modeler.history)}: row {best.index}, {best.value:.6g} {unit}".rstrip() + "."
-    if not modeler.release.outcome_variance:
-        return text
-    return (
-        f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
-        f"to act on is {modeler.recommend()}."
-    )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
+from botorch_private.exchange.goals import goal_from_dict
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.modeler import Modeler
 
@@ -32,6 +34,7 @@ class Settings:
         exploration: Which deviation counts; None: as is best for the release.
         outcome_noise: Share of the outcome's variance that no record explains.
         denoise: Whether to search denoised rows.
+        goal: What is looked for, by its ``to_dict``; None: the largest outcome.
     """
 
     seed: int
@@ -40,6 +43,7 @@ class Settings:
     exploration: str | None = None
     outcome_noise: float | None = None
     denoise: bool = False
+    goal: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,11 @@ class RunState:
                 f"about {self.release[:12]}: rows of one are not rows of the other; name another file"
             )
         settings = asdict(self.settings)
+        goal = settings.pop("goal")
         generator = torch.Generator().manual_seed(settings.pop("seed"))
         return Modeler(
             release,
+            goal=None if goal is None else goal_from_dict(goal),
             history=self.history,
             pending=self.pending,
             skipped=self.skipped,

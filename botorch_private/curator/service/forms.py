@@ -68,6 +68,7 @@ class ReleaseBody(BaseModel):
     projection_dim: int
     outcome: str
     unit: str
+    goal: dict[str, Any] = Field(description="what the curator declared that it is after")
     max_queries: int | None
     queries_left: int | None
 

@@ -72,7 +72,8 @@ def initialize(
             (`table_ledger`).
         privacy_budget: Largest total on any record, over all releases of this table; a ledger keeps the
             one that it was begun with. None: that one, or no limit.
-        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
+        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``,
+            ``goal``.
 
     Returns:
         The folder; None if nobody agreed, and nothing was released.

@@ -21,6 +21,7 @@ from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import ADDED, SCHEMA, FolderFacts, write_facts
 from botorch_private.curator.service.writer import connect
+from botorch_private.exchange.goals import Goal, Maximize
 
 _SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
 _ROW_OF_DATABASE = 512  # a record's row, its index and its place in the log of the database, amply
@@ -36,6 +37,7 @@ def make_folder(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    goal: Goal | None = None,
     person: str | None = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
@@ -55,6 +57,8 @@ def make_folder(
         outcome_name: What is measured.
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
+        goal: What a search is after, which modelers and staff are told. It is declared, and must not be
+            computed from the table. None: the largest outcome.
         person: What the person with the most records pays, in sentences; for the curator's eyes only.
 
     Returns:
@@ -88,6 +92,7 @@ def make_folder(
         outcome_name=outcome_name,
         outcome_unit=outcome_unit,
         plausible=plausible,
+        goal=goal,
         size=folder_size(
             curator.release.candidates.shape, curator.release.guarantee.features or 0, objective
         ),
@@ -107,6 +112,7 @@ def make_folder(
         time_limit=float(time_limit),
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
+        goal=(Maximize() if goal is None else goal).to_dict(),
     )
     temporary = Path(_temporary(folder.path))
     try:
@@ -140,6 +146,7 @@ def check_settings(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    goal: Goal | None = None,
     size: int = 0,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
@@ -177,6 +184,10 @@ def check_settings(
         if not isinstance(text, str) or not _is_unicode(text):
             raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
+    if goal is not None:
+        if not isinstance(goal, Goal):
+            raise ValueError("goal must be a goal, such as Minimize(), or None, got something else")
+        goal.require(n)
     if plausible is not None:
         if not isinstance(plausible, Sequence) or isinstance(plausible, str) or len(plausible) != 2:
             raise ValueError("plausible must be a smallest and a larger value, got something else")

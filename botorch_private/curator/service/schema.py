@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.exchange.goals import Maximize, goal_from_dict
 
 SCHEMA_VERSION = 1
 FOREIGN = "it is not a curator's database, or damaged"
@@ -102,6 +103,7 @@ class FolderFacts:
         time_limit: Seconds for one call of that function.
         guarantee: What release and answers promise together, as JSON.
         guarantee_words: The same in words.
+        goal: What a search is after, as a goal's ``to_dict`` gives it.
     """
 
     n: int
@@ -117,6 +119,7 @@ class FolderFacts:
     time_limit: float
     guarantee: dict[str, Any]
     guarantee_words: str
+    goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
 
 
 def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
@@ -159,4 +162,6 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
         if values[name] is not None:
             low, high = values[name]
             values[name] = (low, high)
-    return FolderFacts(**values)
+    facts = FolderFacts(**values)
+    goal_from_dict(facts.goal)  # refuses what no goal is
+    return facts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from botorch_private._base import validate
-from botorch_private.exchange.goals.goal import Goal, Value
+from botorch_private.exchange.goals.goal import Goal, Value, finite_number
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Target(Goal):
     kind: ClassVar[str] = "target"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", validate.number(value=self.value))
+        object.__setattr__(self, "value", finite_number(value=self.value))
 
     @property
     def best_is(self) -> str:

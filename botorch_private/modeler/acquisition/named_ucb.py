@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from botorch_private.exchange.goals.several import NamedGoal
+from botorch_private.exchange.named_goals import NamedGoal
 from botorch_private.modeler.acquisition.schedule import SHARED
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.named_posterior import NamedPosteriors

@@ -6,15 +6,14 @@ from typing import Any
 
 from botorch_private.exchange.goals import (
     Above,
-    Constrained,
     Goal,
     Maximize,
     Minimize,
-    Scalarized,
     Target,
     TopK,
     goal_from_dict,
 )
+from botorch_private.exchange.named_goals import Constrained, Scalarized
 from botorch_private.modeler.goals.above import AllAbove
 from botorch_private.modeler.goals.one_best import OneBest
 from botorch_private.modeler.goals.pursuit import Pursuit

@@ -42,13 +42,16 @@ def rows_above(
     told, left = knowledge.outcomes_told(), knowledge.outcomes_left()
     level = knowledge.in_model_units(sign * threshold)
     if sign < 0:
-        told, left, level = -told, -left, -level
-    certain = told.chance_above(level) >= confidence
+        told, left, level = None if told is None else -told, -left, -level
+    if told is None:  # compared as they are: the model's units would round them
+        above = [sign * value > threshold for value in knowledge.values]
+    else:
+        above = (told.chance_above(level) >= confidence).tolist()
     chance = left.chance_above(level)
     found = (chance >= confidence).nonzero().squeeze(-1)
     order = chance[found].argsort(descending=True, stable=True)
     return RowsAbove(
-        [row for row, is_above in zip(knowledge.told, certain.tolist(), strict=True) if is_above],
+        [row for row, is_above in zip(knowledge.told, above, strict=True) if is_above],
         knowledge.left[found[order]].tolist(),
     )
 

@@ -19,7 +19,7 @@ class Outcomes(NamedTuple):
 
     Attributes:
         mean: Posterior means, float64.
-        deviation: Their posterior deviations, scatter included; 0 where an answer says it.
+        deviation: Their posterior deviations, scatter included.
     """
 
     mean: Tensor
@@ -30,9 +30,7 @@ class Outcomes(NamedTuple):
 
     def chance_above(self, level: float) -> Tensor:
         """Chance of each that it is above a level in the same units."""
-        scores = (self.mean - level) / self.deviation
-        # 0 / 0 is an outcome that is the level, and not above it.
-        return torch.special.ndtr(scores.nan_to_num(nan=-torch.inf))
+        return torch.special.ndtr((self.mean - level) / self.deviation)
 
 
 class Knowledge:
@@ -82,17 +80,19 @@ class Knowledge:
         mean, variance = (part.double()[self.left] for part in self.ranking[:2])
         return Outcomes(mean, (variance + scatter).sqrt())
 
-    def outcomes_told(self) -> Outcomes:
-        """Of measured rows: their answers; where these are noised, what the model makes of them.
+    def outcomes_told(self) -> Outcomes | None:
+        """Of measured rows, where answers are noised; None: they are the answers.
 
         With ``S = N + s`` for the known variance ``N`` of an answer's noise and the scatter ``s``, the
         residual ``r = y - f`` splits into both parts: the outcome is ``y - N/S r`` on average, with
         variance ``(N/S)^2 var(f) + N s / S``.
         """
         scatter, known = self._noise()
-        answers = torch.tensor([self.in_model_units(value) for value in self.values]).double()
         if known == 0:
-            return Outcomes(answers, torch.zeros_like(answers))
+            return None
+        answers = torch.tensor(
+            [self.in_model_units(value) for value in self.values], dtype=torch.float64
+        )
         mean, variance = (part.double().cpu()[self.told] for part in self.ranking[:2])
         share = known / (known + scatter)
         return Outcomes(
@@ -105,4 +105,5 @@ class Knowledge:
         if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
             return likelihood.noise.item(), 0.0
         known: Any = likelihood.noise_covar
-        return likelihood.second_noise.item(), known.noise.mean().item()
+        scatter: Any = likelihood.second_noise
+        return scatter.item(), known.noise.mean().item()

@@ -9,7 +9,7 @@ import torch
 from botorch.models import ModelListGP
 from torch import Tensor
 
-from botorch_private.exchange.goals.several import NamedGoal
+from botorch_private.exchange.named_goals import NamedGoal
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.named_ucb import NamedUCB

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from botorch_private._base import validate
+from botorch_private.exchange.goals import Maximize, goal_from_dict
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.remote.download import download_release
@@ -52,6 +53,8 @@ class RemoteCurator:
         max_queries: Largest number of records that are measured; None: no limit.
         outcome_name (str): What is measured.
         outcome_unit (str): Its unit; may be empty.
+        goal (Maximize | Minimize | Above | TopK | Target): What the curator is after. A `Modeler` has a
+            goal of its own: pass ``goal=curator.goal``.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.
@@ -92,6 +95,7 @@ class RemoteCurator:
             self.max_queries: int | None = facts["max_queries"]
             self.outcome_name = printable(str(facts["outcome"]))
             self.outcome_unit = printable(str(facts["unit"]))
+            self.goal = goal_from_dict(facts.get("goal", Maximize().to_dict()))
         except (KeyError, TypeError, ValueError):
             self.close()
             raise self._transport.no_curator("is not one") from None

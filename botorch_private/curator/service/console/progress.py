@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -13,6 +11,7 @@ from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.plot import draw
 from botorch_private.curator.service.question import State
 from botorch_private.curator.service.store import Store
+from botorch_private.exchange.goals import Above, TopK, goal_from_dict
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _MOST_SHOWN = 300
@@ -24,7 +23,8 @@ async def progress(request: Request, session: SessionOf) -> Response:
     store: Store = request.app.state.store
     found = store.queries(states=(State.MEASURED,))  # in the order in which they were asked
     values = [query.outcome for query in found if query.outcome is not None]
-    best = list(accumulate(values, max))
+    goal = goal_from_dict(store.facts.goal)
+    best = goal.best_so_far(values)
     start = max(0, len(values) - _MOST_SHOWN)
     rows = [
         (i + 1, found[i].id, store.identifier(found[i].row), values[i], best[i])
@@ -42,6 +42,8 @@ async def progress(request: Request, session: SessionOf) -> Response:
         refused=len(store.queries(states=(State.WITHDRAWN,))),
         best=best[-1] if best else None,
         best_of=store.identifier(found[values.index(best[-1])].row) if best else "",
+        best_is=goal.best_is,
+        so_far=goal.progress(values, store.facts.outcome_unit) if isinstance(goal, Above | TopK) else "",
         rows=rows,
         plot=plot,
     )

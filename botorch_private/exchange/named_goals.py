@@ -193,6 +193,9 @@ class Constrained(NamedGoal):
         return values
 
 
+KINDS = {goal.kind: goal for goal in (Scalarized, Constrained)}
+
+
 def _weights(**given: Any) -> dict[str, float]:
     ((argument, weights),) = given.items()
     if not isinstance(weights, Mapping):
