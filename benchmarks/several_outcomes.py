@@ -150,7 +150,9 @@ def main() -> None:
         error = gap.std(axis=0, ddof=1) / math.sqrt(len(gap))
         cells = [f"{each:.3f}" for each in mine.mean(axis=0)]
         if rule != RULES[0]:
-            cells = [f"{c} ({g:+.3f} ± {e:.3f})" for c, g, e in zip(cells, gap.mean(0), error, strict=True)]
+            cells = [
+                f"{c} ({g:+.3f} ± {e:.3f})" for c, g, e in zip(cells, gap.mean(0), error, strict=True)
+            ]
         print(f"| {rule} |", " | ".join(cells), "|", flush=True)
 
 

@@ -87,7 +87,9 @@ class Release:
             object.__setattr__(self, "outcome_names", names)
             promised = self.outcome_guarantee
             if promised is not None and promised.outcome_names != names:
-                raise ValueError("outcome_guarantee must be about the outcomes of outcome_names, in order")
+                raise ValueError(
+                    "outcome_guarantee must be about the outcomes of outcome_names, in order"
+                )
         if self.cells is not None:
             _require_labels(rows, self.cells)
 

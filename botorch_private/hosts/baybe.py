@@ -92,7 +92,9 @@ class ModelerRecommender:
             ValueError: If the space is another one, or what is looked for is not there.
         """
         if [parameter.name for parameter in searchspace.parameters] != [_ROW]:
-            raise ValueError(f"searchspace must have one parameter, {_ROW}: ModelerRecommender.search_space")
+            raise ValueError(
+                f"searchspace must have one parameter, {_ROW}: ModelerRecommender.search_space"
+            )
         goal = _goal(objective) if self.goal is None else self.goal
         names = goal.names or tuple(target.name for target in objective.targets)
         told: dict[int, Any] = {}

@@ -266,9 +266,7 @@ class Modeler:
         return self._pending[0] if q is None else self._pending[:wanted]
 
     @on_cpu_by_default
-    def tell(
-        self, index: int, value: float | Mapping[str, float], *, correct: bool = False
-    ) -> None:
+    def tell(self, index: int, value: float | Mapping[str, float], *, correct: bool = False) -> None:
         """Record the outcome of a row, asked for or not.
 
         Args:

@@ -41,10 +41,14 @@ BEFORE_QUESTIONS = (
 UNITS = "at most D units of distance"
 ANY_AMOUNT = "any amount"
 _SEVERAL = (  # where a record has several outcomes
-    ("in the outcome of one record, by any amount within the declared range",
-     "in the outcomes of one record, each by any amount within its declared range"),
-    ("in its outcome by any amount within the declared range",
-     "in its outcomes, each by any amount within its declared range"),
+    (
+        "in the outcome of one record, by any amount within the declared range",
+        "in the outcomes of one record, each by any amount within its declared range",
+    ),
+    (
+        "in its outcome by any amount within the declared range",
+        "in its outcomes, each by any amount within its declared range",
+    ),
 )
 OWN_UNITS = "at most D units of distance in each release, measured in the units of that release"
 

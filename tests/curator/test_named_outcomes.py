@@ -48,7 +48,9 @@ def make(objective=measure, **kwargs):
 # --- answers ---
 
 
-@pytest.mark.parametrize("known", [measure, KNOWN, pd.DataFrame({k: v.numpy() for k, v in KNOWN.items()})])
+@pytest.mark.parametrize(
+    "known", [measure, KNOWN, pd.DataFrame({k: v.numpy() for k, v in KNOWN.items()})]
+)
 def test_a_row_is_answered_with_the_outcomes_of_its_record(known):
     curator = make(known)
     for row in (0, 7):
@@ -226,9 +228,7 @@ def test_outcomes_of_one_record_alone_change_the_answers_about_it_alone():
     """Parallel composition over records: a neighbour's table gives the same other answers."""
     other = {name: each.clone() for name, each in KNOWN.items()}
     other["cost"][5], other["safety"][5] = 0.0, 1.0
-    here, there = (
-        make(known, outcome_mechanism=PURE, generator=seeded(4)) for known in (KNOWN, other)
-    )
+    here, there = (make(known, outcome_mechanism=PURE, generator=seeded(4)) for known in (KNOWN, other))
     differ = [row for row in range(N) if here.query(row) != there.query(row)]
     assert differ == [int((here.permutation == 5).nonzero())]
     assert np.array_equal(here.grid_noise, there.grid_noise)

@@ -23,7 +23,10 @@ from botorch_private.exchange.release_digest import digest_of_file
 SECRET = "Anna Muster"
 RECORDS = torch.rand(12, 2, generator=seeded(0), dtype=torch.float64)
 KNOWN = {"cost": RECORDS[:, 0], "safety": RECORDS[:, 1]}
-NOISE = {"cost": OutcomeMechanism(5.0, 0.0, (0.0, 2.0)), "safety": OutcomeMechanism(2.0, 0.0, (0.0, 1.0))}
+NOISE = {
+    "cost": OutcomeMechanism(5.0, 0.0, (0.0, 2.0)),
+    "safety": OutcomeMechanism(2.0, 0.0, (0.0, 1.0)),
+}
 
 
 def release(**kwargs):
@@ -61,7 +64,9 @@ def test_a_value_has_the_declared_names_in_their_order_and_no_other():
     assert list(numbers.items()) == [("cost", 2.0), ("safety", 0.5)]
     assert {type(each) for each in numbers.values()} == {float}
     for value in (3.0, None, {}, {"cost": 1.0}, {"cost": 1.0, "safety": 0.5, SECRET: 2.0}):
-        with pytest.raises(ValueError, match="value must be a dict with one number for each of") as caught:
+        with pytest.raises(
+            ValueError, match="value must be a dict with one number for each of"
+        ) as caught:
             named_numbers(names, value=value)
         assert SECRET not in str(caught.value)
     for bad in (float("nan"), float("inf"), SECRET, None):

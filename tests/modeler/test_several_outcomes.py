@@ -127,9 +127,7 @@ def test_one_weight_is_the_search_for_the_largest_or_the_smallest():
             history=[(row, value["cost"]) for row, value in told],
             generator=seeded(3),
         )
-        several = Modeler(
-            RELEASE, goal=Scalarized({"cost": weight}), history=told, generator=seeded(3)
-        )
+        several = Modeler(RELEASE, goal=Scalarized({"cost": weight}), history=told, generator=seeded(3))
         assert several.ask(3) == one.ask(3)
         assert several.recommend() == one.recommend()
 

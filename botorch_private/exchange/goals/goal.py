@@ -45,9 +45,7 @@ class Goal(ABC):
 
         number = validate.number(value=value)
         if abs(number) > LARGEST_OUTCOME:
-            raise ValueError(
-                f"value must be at most {LARGEST_OUTCOME:g} in size: choose a larger unit"
-            )
+            raise ValueError(f"value must be at most {LARGEST_OUTCOME:g} in size: choose a larger unit")
         return number
 
     def turned(self, value: Any) -> Any:

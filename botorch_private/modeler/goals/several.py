@@ -35,7 +35,9 @@ class NamedFits:
         """Models of all outcomes, as `LatestFit.model` makes them one by one."""
         return ModelListGP(
             *(
-                fit.model([Observation(row, value[name]) for row, value in observations], fitted_to=fitted_to)
+                fit.model(
+                    [Observation(row, value[name]) for row, value in observations], fitted_to=fitted_to
+                )
                 for name, fit in self._fits.items()
             )
         ).eval()  # type: ignore[return-value]
