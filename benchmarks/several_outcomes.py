@@ -58,7 +58,7 @@ class Problem(NamedTuple):
 
 
 def islands() -> Problem:
-    """Gardner et al. (2014), first simulation, on a grid of 45 x 45: a third of the records is allowed."""
+    """Gardner et al. (2014), first simulation, on a grid of 45 x 45: a third of the records is right."""
     side = torch.linspace(0, 6, 45, dtype=torch.float64)
     records = torch.cartesian_prod(side, side)
     x, y = records.T

@@ -14,7 +14,7 @@ from botorch_private.privacy.spending import total
 
 
 class NamedAnswers:
-    """Noise for the answers about ``n`` records with several outcomes, all drawn before any is asked for.
+    """Noise for the answers about ``n`` records with several outcomes, all drawn before any is asked.
 
     Each outcome has a mechanism and noise of its own. What the answers about a record say of it adds up
     (`compose`), also where one outcome follows from another.

@@ -34,7 +34,7 @@ def outcome_names(**given: Any) -> tuple[str, ...]:
     for position, name in enumerate(names):
         if not isinstance(name, str) or not _usable(name):
             raise ValueError(
-                f"{argument} must be texts of one line, of 1 to {_LONGEST} characters and without spaces "
+                f"{argument} must be texts of one line, of 1 to {_LONGEST} characters, with no spaces "
                 f"around, but position {position} is none"
             )
         if name in _COLUMNS:

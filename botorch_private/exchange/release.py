@@ -27,9 +27,8 @@ from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.rounding import round_up
 
 _NAME, _WANTED = "botorch-private release", "a whole release file, as Release.save writes it"
-NOISY_ROWS = FileFormat(_NAME, 1, _WANTED)
-LABELS = FileFormat(_NAME, 2, _WANTED)  # which reads the other one as well
-NAMED_OUTCOMES = FileFormat(_NAME, 3, _WANTED)  # of rows of either kind
+FIRST_FORMAT = FileFormat(_NAME, 1, _WANTED)  # written where its programs can read what is in it
+FORMAT = FileFormat(_NAME, 2, _WANTED)  # of labels, l2 noise, several outcomes; it reads the first too
 LABEL_COLUMNS = 2  # of a release of labels: the label, and the number of the row
 _LEAST_SHARE = 0.01
 _CHUNK_ROWS = 2**18
@@ -204,19 +203,18 @@ class Release:
         try:
             with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
-                named = metadata.get("format_version") == str(NAMED_OUTCOMES.version)
-                version = (NAMED_OUTCOMES if named else LABELS).require(metadata, path)
+                version = FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
                 candidates = file.get_tensor("candidates").clone()
         except SafetensorError:
             pass
         if candidates is None:
             # Outside of the handler: what safetensors says of a file may be a piece of it.
-            raise LABELS.refusal(path, "is truncated or damaged")
+            raise FORMAT.refusal(path, "is truncated or damaged")
         settings = metadata.get("settings", "")
-        written = {each.version: each for each in (NOISY_ROWS, LABELS, NAMED_OUTCOMES)}[version]
+        written = FORMAT if version == FORMAT.version else FIRST_FORMAT
         if _digest(written, candidates, settings) != metadata.get("sha256"):
-            raise LABELS.refusal(path, "was changed after saving")
+            raise FORMAT.refusal(path, "was changed after saving")
         values = json.loads(settings)
         for name in _GUARANTEES:
             if values.get(name) is not None:
@@ -228,9 +226,10 @@ class Release:
 
     @property
     def _format(self) -> FileFormat:
-        if self.outcome_names:
-            return NAMED_OUTCOMES
-        return NOISY_ROWS if self.cells is None else LABELS
+        promises = (self.guarantee, self.outcome_guarantee)
+        known = all(promise is None or promise.known_at_first for promise in promises)
+        known &= self.cells is None and not self.outcome_names
+        return FIRST_FORMAT if known else FORMAT
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape

@@ -29,14 +29,14 @@ class ModelerNode(ExternalGenerationNode):
     """A node of Ax's generation strategy that chooses rows of a release.
 
     The experiment has one parameter, the row: ``RangeParameterConfig(name="row", parameter_type="int",
-    bounds=(0, n - 1))``. Whenever Ax asks, the node builds a `Modeler` from the experiment's trials: those
-    with data are told, in the order of their numbers, those that failed or were given up are skipped, and
-    all others are pending. So it goes on from an experiment that was saved and loaded, and it works with
-    several open trials.
+    bounds=(0, n - 1))``. Whenever Ax asks, the node builds a `Modeler` from the experiment's trials.
+    Those with data are told, in the order of their numbers. Those that failed or were given up are
+    skipped, and all others are pending. So it goes on from an experiment that has trials already, and
+    several trials may be open.
 
-    What is looked for is what Ax was told by ``configure_optimization``: one metric, to be large or small,
-    or a weighted sum of several, with outcome constraints, each on one metric. Where it has several
-    metrics, the curator answers with numbers of these names.
+    What is looked for is what Ax was told by ``configure_optimization``: one metric, to be large or
+    small, or a weighted sum of several, with outcome constraints that are each on one metric. Where
+    there are several metrics, the curator answers with numbers of these names.
 
     Args:
         release: What the curator released.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,16 +12,9 @@ from botorch_private.exchange.goals import Goal, Maximize, Minimize
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.modeler import Modeler
 
-try:
-    from baybe.objectives import SingleTargetObjective
-    from baybe.parameters import NumericalDiscreteParameter
-    from baybe.searchspace import SearchSpace
-    from baybe.transformations import IdentityTransformation
-except ImportError as error:
-    raise ImportError("ModelerRecommender needs BayBE: pip install 'botorch-private[baybe]'") from error
-
 if TYPE_CHECKING:
     import pandas as pd
+    from baybe.searchspace import SearchSpace
 
 _ROW = "row"
 
@@ -40,7 +34,7 @@ class ModelerRecommender:
         **settings: Of the `Modeler`, such as ``outcome_noise``.
 
     Raises:
-        ImportError: If BayBE is not installed: on import of this module.
+        ImportError: If BayBE is not installed.
 
     Example:
         >>> recommender = ModelerRecommender(release, seed=0)
@@ -50,6 +44,8 @@ class ModelerRecommender:
     def __init__(
         self, release: Release, *, goal: Goal | None = None, seed: int | None = None, **settings: Any
     ) -> None:
+        if find_spec("baybe") is None:
+            raise ImportError("ModelerRecommender needs BayBE: pip install 'botorch-private[baybe]'")
         generator = torch.Generator()
         if seed is None:
             generator.seed()
@@ -64,6 +60,9 @@ class ModelerRecommender:
     @property
     def search_space(self) -> SearchSpace:
         """A discrete space of the rows 0..n-1."""
+        from baybe.parameters import NumericalDiscreteParameter
+        from baybe.searchspace import SearchSpace
+
         return SearchSpace.from_product(
             [NumericalDiscreteParameter(_ROW, list(range(len(self.release.candidates))))]
         )
@@ -130,6 +129,9 @@ def _goal(objective: Any) -> Goal:
     Raises:
         ValueError: If it is not one numerical target, as it is measured.
     """
+    from baybe.objectives import SingleTargetObjective
+    from baybe.transformations import IdentityTransformation
+
     if not isinstance(objective, SingleTargetObjective):
         raise ValueError("goal must be given where the objective is not one numerical target")
     (target,) = objective.targets

@@ -198,6 +198,17 @@ class PrivacyGuarantee:
         return replace(self, outcome_name=name, assumptions=assumptions)
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of the laws of its noise, those of all parts together."""
+        laws = (part.law for part in self.parts or (self,))
+        return frozenset(law.kind for law in laws if law is not None)
+
+    @property
+    def known_at_first(self) -> bool:
+        """Whether programs that read version 1 of files alone know it: two laws, and one outcome."""
+        return self.kinds <= {"laplace", "gaussian"} and not self.outcome_names
+
+    @property
     def shared_outcomes(self) -> bool:
         """Whether it is about answers whose outcomes may depend on other records as well."""
         return self.outcome_range is not None and SHARED_OUTCOMES in self.assumptions

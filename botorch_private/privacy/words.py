@@ -173,8 +173,8 @@ def noise(guarantee: Any) -> str:
         low, high = guarantee.outcome_range
         name = "Laplace" if law.exponential else "Gaussian"
         return (
-            f"Noise{_on(guarantee)}: {name}, standard deviation {round_down(deviation * (high - low))} in "
-            f"the outcome's own unit, drawn once for each record and kept."
+            f"Noise{_on(guarantee)}: {name}, standard deviation {round_down(deviation * (high - low))} "
+            f"in the outcome's own unit, drawn once for each record and kept."
         )
     linear = "grows in proportion" if law.pure else "grows faster than in proportion"
     record = "its record" if law.dim == law.features else "its record's projection"

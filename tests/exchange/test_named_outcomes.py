@@ -106,7 +106,7 @@ def test_a_file_with_names_is_newer_to_a_program_that_does_not_know_them(tmp_pat
     from safetensors import safe_open
 
     with safe_open(tmp_path / "release", framework="pt") as file:
-        assert file.metadata()["format_version"] == "3"
+        assert file.metadata()["format_version"] == "2"
 
 
 def test_what_is_about_one_outcome_asks_which():

@@ -147,12 +147,10 @@ def slow_scores(models, goal, beta, candidates):
     for name, model in models.items():
         with torch.no_grad():
             posterior = model.posterior(candidates)
-        own = float(
-            model.covar_module.outputscale
-            * model.covar_module.base_kernel.own_variance(candidates[:1])
-            * model.outcome_transform.stdvs**2
-        )
-        noise = float(model.likelihood.noise * model.outcome_transform.stdvs**2)
+        with torch.no_grad():
+            own = model.covar_module.base_kernel.own_variance(candidates[:1])
+            own = float(own * model.covar_module.outputscale * model.outcome_transform.stdvs**2)
+        noise = model.likelihood.noise.item() * float(model.outcome_transform.stdvs) ** 2
         mean, variance = posterior.mean[:, 0].numpy(), posterior.variance[:, 0].numpy()
         moments[name] = mean, np.sqrt(np.maximum(variance - own, 0)), np.sqrt(variance + noise)
     may, log_chance, score = [], [], []
@@ -291,7 +289,7 @@ def test_the_bound_is_that_of_a_slow_sum():
     moments = {}
     for name, model in zip(CHEAP.names, made.model().models, strict=True):
         mean, variance = made.posterior()[name].moments()
-        noise = float(model.likelihood.noise * model.outcome_transform.stdvs**2)
+        noise = model.likelihood.noise.item() * float(model.outcome_transform.stdvs) ** 2
         moments[name] = mean, (variance + noise).sqrt()
     best = made.best.value["cost"]
 

@@ -24,12 +24,12 @@ class NamedUCB:
 
         sum_k w_k m_k + b sqrt(sum_k w_k^2 s_k^2)
 
-    among those with ``m_k + b s_k >= l_k`` for each lower limit and ``m_k - b s_k <= u_k`` for each upper
-    one: rows of which the model does not exclude that they keep the limits (Xu et al. 2023, "Constrained
-    efficient global optimization of expensive black-box functions", who bound the objective alone). Where
-    there are none such, it is the row with the largest chance to keep all: the product over the limits of
-    ``Phi((m_k - l_k) / d_k)``, with ``d_k`` the deviation of the outcome of that record, scatter included
-    (Gelbart et al. 2014, section 3.1).
+    among those with ``m_k + b s_k >= l_k`` for each lower limit and ``m_k - b s_k <= u_k`` for each
+    upper one: rows of which the model does not exclude that they keep the limits (Xu et al. 2023,
+    "Constrained efficient global optimization of expensive black-box functions"). Where there are none
+    such, it is the row with the largest chance to keep all: the product over the limits of
+    ``Phi((m_k - l_k) / d_k)``, with ``d_k`` the deviation of the outcome of that record, its scatter
+    included (Gelbart et al. 2014; Gardner et al. 2014).
 
     The choice does not depend on the units of the outcomes. O(n m) beside the posteriors.
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
+from botorch_private.modeler.models.answer_noise import answer_noise
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
@@ -76,7 +76,7 @@ class Knowledge:
 
     def outcomes_left(self) -> Outcomes:
         """Of the rows that may still be measured."""
-        scatter, _ = self._noise()
+        scatter = answer_noise(self.posterior.model).scatter
         mean, variance = (part.double()[self.left] for part in self.ranking[:2])
         return Outcomes(mean, (variance + scatter).sqrt())
 
@@ -87,7 +87,7 @@ class Knowledge:
         residual ``r = y - f`` splits into both parts: the outcome is ``y - N/S r`` on average, with
         variance ``(N/S)^2 var(f) + N s / S``.
         """
-        scatter, known = self._noise()
+        scatter, known = answer_noise(self.posterior.model)
         if known == 0:
             return None
         answers = torch.tensor(
@@ -98,12 +98,3 @@ class Knowledge:
         return Outcomes(
             answers - share * (answers - mean), (share**2 * variance + share * scatter).sqrt()
         )
-
-    def _noise(self) -> tuple[float, float]:
-        """Variances of what outcomes scatter, and of the known noise of an answer, in model units."""
-        likelihood: Any = self.posterior.model.likelihood
-        if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
-            return likelihood.noise.item(), 0.0
-        known: Any = likelihood.noise_covar
-        scatter: Any = likelihood.second_noise
-        return scatter.item(), known.noise.mean().item()

@@ -70,16 +70,22 @@ class BestOfSeveral(Pursuit[NamedGoal]):
     def recommend(self, knowledge: Knowledge) -> int:
         """Measured row with the best posterior mean, of those that keep the limits more likely than not.
 
-        Where none does, the one that is likeliest to.
+        Where none does, the one that is likeliest to; where answers are not noised, the one that lacks
+        the least, over all limits in standard deviations of the answers.
         """
         each = self._each(knowledge)
-        told, chance = knowledge.told, torch.ones(len(knowledge.told), dtype=torch.float64)
-        for name, sign, limit in self.goal.limits:
-            outcomes, level = each[name].outcomes_told(), each[name].in_model_units(limit)
-            above = outcomes.chance_above(level)
-            # An answer that is not noised is equal to the limit or not: equal is allowed.
-            sure = (outcomes.deviation == 0) & (outcomes.mean == level)
-            chance *= torch.where(sure, 1.0, above if sign > 0 else 1 - above)
+        told, answers = knowledge.told, knowledge.values
+        chance = torch.tensor([float(self.goal.allows(value)) for value in answers])
+        if any(one.outcomes_told() is not None for one in each.values()):  # answers are noised
+            chance = torch.ones(len(told), dtype=torch.float64)
+            for name, sign, limit in self.goal.limits:
+                outcomes = each[name].outcomes_told()
+                assert outcomes is not None
+                above = outcomes.chance_above(each[name].in_model_units(limit))
+                chance *= above if sign > 0 else 1 - above
+        elif not chance.any():
+            chance = self._near(each)
+            return told[ordered(chance, 0.0)[0]]
         likely = chance > 0.5
         if not likely.any():
             return told[ordered(chance, 0.0)[0]]
@@ -134,6 +140,15 @@ class BestOfSeveral(Pursuit[NamedGoal]):
             f"If the fitted models are right, the chance that one of the unmeasured records would have "
             f"{keeps}been better by more than {much} is at most {100 * probability:.4g} %."
         )
+
+    def _near(self, each: dict[str, Knowledge]) -> Tensor:
+        """How near answers that keep no limit come, in standard deviations of the outcomes."""
+        gaps = []
+        for name, sign, limit in self.goal.limits:
+            about = each[name]
+            answers = torch.tensor([about.in_model_units(value) for value in about.values])
+            gaps.append(sign * (answers.double() - about.in_model_units(limit)))
+        return torch.stack(gaps).clamp_max(0).sum(dim=0)
 
     def _each(self, knowledge: Knowledge) -> dict[str, Knowledge]:
         """What is known of each outcome."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from torch import Tensor
 
+from botorch_private.modeler.models.answer_noise import answer_noise
 from botorch_private.modeler.models.label_posterior import LabelPosterior, discrete_posterior
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
@@ -94,7 +94,7 @@ class NamedPosteriors(dict[str, DiscretePosterior]):
         """
         total = torch.zeros_like(next(iter(rankings.values())).mean)
         for name, sign, limit in limits:
-            ranking, scatter = rankings[name], scatter_of(self[name].model)
+            ranking, scatter = rankings[name], answer_noise(self[name].model).scatter
             gap = sign * (ranking.mean - ranking.standard(limit))
             total += torch.special.log_ndtr(gap / (ranking.variance + scatter).sqrt())
         return total
@@ -102,11 +102,3 @@ class NamedPosteriors(dict[str, DiscretePosterior]):
     @property
     def _first(self) -> DiscretePosterior:
         return next(iter(self.values()))
-
-
-def scatter_of(model: Any) -> float:
-    """Variance that outcomes scatter by, without known noise of answers, in the model's units."""
-    likelihood = model.likelihood
-    known = isinstance(likelihood, FixedNoiseGaussianLikelihood)
-    noise = likelihood.second_noise if known else likelihood.noise
-    return float(noise.detach())
