@@ -14,7 +14,7 @@ from botorch_private.modeler.modeler import Modeler
 
 if TYPE_CHECKING:
     import pandas as pd
-    from baybe.searchspace import SearchSpace
+    from baybe.searchspace import SearchSpace  # pyright: ignore[reportMissingImports]
 
 _ROW = "row"
 
@@ -60,8 +60,8 @@ class ModelerRecommender:
     @property
     def search_space(self) -> SearchSpace:
         """A discrete space of the rows 0..n-1."""
-        from baybe.parameters import NumericalDiscreteParameter
-        from baybe.searchspace import SearchSpace
+        from baybe.parameters import NumericalDiscreteParameter  # pyright: ignore[reportMissingImports]
+        from baybe.searchspace import SearchSpace  # pyright: ignore[reportMissingImports]
 
         return SearchSpace.from_product(
             [NumericalDiscreteParameter(_ROW, list(range(len(self.release.candidates))))]
@@ -129,8 +129,8 @@ def _goal(objective: Any) -> Goal:
     Raises:
         ValueError: If it is not one numerical target, as it is measured.
     """
-    from baybe.objectives import SingleTargetObjective
-    from baybe.transformations import IdentityTransformation
+    from baybe.objectives import SingleTargetObjective  # pyright: ignore[reportMissingImports]
+    from baybe.transformations import IdentityTransformation  # pyright: ignore[reportMissingImports]
 
     if not isinstance(objective, SingleTargetObjective):
         raise ValueError("goal must be given where the objective is not one numerical target")

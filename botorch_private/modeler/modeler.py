@@ -279,7 +279,7 @@ class Modeler:
             ValueError: If the row was told another value before and `correct` is False.
         """
         row = validate.index(len(self._candidates), index=index)
-        value = self.goal.checked(value)
+        value: Any = self.goal.checked(value)
         if self._told and self.goal.names and value.keys() != next(iter(self._told.values())).keys():
             raise ValueError("value must have the outcomes of the values before, and no others")
         known = self._told.get(row, value)

@@ -15,7 +15,7 @@ from botorch_private import (
 )
 from botorch_private.hosts.baybe import ModelerRecommender
 
-baybe = pytest.importorskip("baybe", reason="make baybe installs it beside the other packages")
+pytest.importorskip("baybe", reason="make baybe installs it beside the other packages")
 
 from baybe import Campaign
 from baybe.objectives import ParetoObjective
