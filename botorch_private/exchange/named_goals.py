@@ -61,10 +61,7 @@ class NamedGoal(Goal):
             ValueError: If one that counts is missing, or a number is unusable.
         """
         if not isinstance(value, Mapping):
-            raise ValueError(
-                f"value must be a dict with a number for each of {', '.join(self.names)}, got "
-                f"{validate.shown(value)}"
-            )
+            raise ValueError(f"value must be a dict with a number for each of {', '.join(self.names)}")
         missing = [name for name in self.names if name not in value]
         if missing:
             raise ValueError(f"value must have a number for {', '.join(missing)} as well")

@@ -67,7 +67,7 @@ def require_names(names: tuple[str, ...], **given: Any) -> None:
     ((argument, value),) = given.items()
     wanted = f"{argument} must be a dict with one number for each of {', '.join(names)}"
     if not isinstance(value, Mapping):
-        raise ValueError(f"{wanted}, got {validate.shown(value)}")
+        raise ValueError(wanted)
     missing = [name for name in names if name not in value]
     if missing:
         raise ValueError(f"{wanted}, but {', '.join(missing)} is missing")

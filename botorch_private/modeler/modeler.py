@@ -279,16 +279,16 @@ class Modeler:
             ValueError: If the row was told another value before and `correct` is False.
         """
         row = validate.index(len(self._candidates), index=index)
-        value: Any = self.goal.checked(value)
-        if self._told and self.goal.names and value.keys() != next(iter(self._told.values())).keys():
+        answer: Any = self.goal.checked(value)
+        if self._told and self.goal.names and answer.keys() != next(iter(self._told.values())).keys():
             raise ValueError("value must have the outcomes of the values before, and no others")
-        known = self._told.get(row, value)
-        if known != value and not correct:
+        known = self._told.get(row, answer)
+        if known != answer and not correct:
             raise ValueError(
-                f"value must be {known} for index {row}, which was told before, got {value}: pass "
+                f"value must be {known} for index {row}, which was told before, got {answer}: pass "
                 f"correct=True to replace it"
             )
-        self._told[row] = value
+        self._told[row] = answer
         self._skipped.discard(row)
         if row in self._pending:
             self._pending.remove(row)

@@ -192,7 +192,8 @@ def test_where_no_row_may_keep_the_limits_it_is_the_likeliest():
     chosen = int(NamedUCB(made.posterior(), goal, beta=0.01).select(1, made.history.indices))
     left = [row for row in range(N) if row not in made.history.indices]
     mean, variance = made.posterior()["safety"].moments()
-    noise = float(models["safety"].likelihood.noise * models["safety"].outcome_transform.stdvs ** 2)
+    stdvs = float(models["safety"].outcome_transform.stdvs)
+    noise = models["safety"].likelihood.noise.item() * stdvs**2
     chance = torch.special.log_ndtr((mean - 50.0) / (variance + noise).sqrt())
     assert chosen == max(left, key=lambda row: float(chance[row]))
 

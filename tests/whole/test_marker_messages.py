@@ -29,6 +29,9 @@ REVIEWED = {
         "type(self.cells).__name__",
     ],
     "declared: names, categories, ranges, and the file of ranges that says them": [
+        "', '.join(missing)",
+        "', '.join(names)",
+        "', '.join(self.names)",
         "', '.join(called)",
         "', '.join(known)",
         "', '.join(map(repr, wanted))",
@@ -68,6 +71,9 @@ REVIEWED = {
         "unit.grid",
     ],
     "a setting, an option or a promise": [
+        "validate.shown(limits)",
+        "validate.shown(names)",
+        "validate.shown(weights)",
         "agreed",
         "argument",
         "budget",
@@ -142,6 +148,10 @@ REVIEWED = {
         "stop",
     ],
     "words of our own, chosen from a few": [
+        "', '.join(_COLUMNS)",
+        "kinds",
+        "self._each",
+        "self._wanted",
         "', '.join(ROLES)",
         "', '.join(_KEYS)",
         "advice",
