@@ -1,5 +1,8 @@
 """ModelerRecommender in real BayBE (`make baybe`): a campaign asks for the rows that a modeler would."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from helpers.draws import seeded
@@ -23,6 +26,7 @@ from baybe.recommenders.base import RecommenderProtocol
 from baybe.targets import NumericalTarget
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
+DOCS = Path(__file__).parents[2] / "docs"
 N = 40
 RECORDS = torch.rand(N, 2, generator=seeded(0), dtype=torch.float64)
 SCALING = PublicScaling([0.0, 0.0], [1.0, 1.0])
@@ -77,6 +81,15 @@ def test_several_targets_with_a_limit():
         assert chosen["row"].tolist() == [row]
         measure(campaign, curator, chosen)
         modeler.tell(row, curator.query(row).value)
+
+
+def test_the_block_of_the_page_runs():
+    page = (DOCS / "guide" / "ax_and_baybe.md").read_text(encoding="utf-8")
+    (block,) = [b for b in re.findall(r"```py\n(.*?)```", page, re.DOTALL) if "ModelerRecommender" in b]
+    curator = curator_of()
+    namespace = {"curator": curator, "release": curator.release}
+    exec(block, namespace)
+    assert len(namespace["campaign"].measurements) == 20
 
 
 def test_a_batch_and_pending_rows_are_all_different():
