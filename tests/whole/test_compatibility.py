@@ -18,8 +18,8 @@ from botorch.acquisition import (
     qMaxValueEntropy,
     qUpperConfidenceBound,
 )
-from botorch.acquisition.objective import GenericMCObjective
 from botorch.acquisition.input_constructors import get_acqf_input_constructor
+from botorch.acquisition.objective import GenericMCObjective
 from botorch.acquisition.proximal import ProximalAcquisitionFunction
 from botorch.cross_validation import loo_cv
 from botorch.generation import MaxPosteriorSampling
