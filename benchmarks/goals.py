@@ -112,9 +112,9 @@ RULES: dict[str, Callable[[Search], Score | None]] = {
         _straddle(search.level, lambda t, n: 1.96**2), _ucb()
     ),
     "expected gain": _gain,
-    "ucb of -|y - v|": lambda search: _ucb(),  # the outcomes are folded, too
+    "ucb of -abs(y - v)": lambda search: _ucb(),  # the outcomes are folded, too
 }
-FOLDED = "ucb of -|y - v|"
+FOLDED = "ucb of -abs(y - v)"
 
 
 def measures(goal: str, search: Search, asked: list[int], belief: Belief) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, overload
@@ -22,9 +23,11 @@ from botorch_private.modeler.goals.above import RowsAbove, rows_above
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring
 from botorch_private.modeler.history import History
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
+from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain
 
 
 class Modeler:
@@ -113,7 +116,7 @@ class Modeler:
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         validate.probability(failure_probability=failure_probability)
         goal = Maximize() if goal is None else goal
-        self._pursuit = pursuit_of(goal)
+        self.pursuit = pursuit_of(goal)
         goal.require(len(release.candidates))
         _require_outcomes(goal, release)
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
@@ -153,7 +156,8 @@ class Modeler:
         self._posterior: Any = None
         make = partial(make_model, noise_aware=noise_aware, outcome_noise=outcome_noise)
         make = partial(make, ard=ard, prior=prior, device=device, dtype=dtype)
-        self._fit = self._pursuit.fit(make, inputs)
+        self._make_fit = partial(self.pursuit.fit, make, inputs)
+        self._fit = self._make_fit()
         for index, value in History(history, goal=goal):
             self.tell(index, value)
         for row in skipped:
@@ -190,7 +194,7 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet.
         """
-        return self._pursuit.recommend(self._knowledge())
+        return self.pursuit.recommend(self._knowledge())
 
     @on_cpu_by_default
     def above(self, threshold: float | None = None, confidence: float = 0.5) -> RowsAbove:
@@ -220,8 +224,11 @@ class Modeler:
         return rows_above(self._knowledge(), level, confidence, sign=self.goal.sign)
 
     def _knowledge(self) -> Knowledge:
-        values = [self.goal.turned(value) for value in self._told.values()]
-        return Knowledge(self.posterior(), list(self._told), values, self._skipped)
+        return Knowledge(self.posterior(), list(self._told), self._turned(self._told), self._skipped)
+
+    def _turned(self, told: dict[int, Any]) -> list[Any]:
+        """Answers as the model has them."""
+        return [self.goal.turned(value) for value in told.values()]
 
     @property
     def pending(self) -> list[int]:
@@ -325,6 +332,113 @@ class Modeler:
         self._pending.remove(row)
 
     @on_cpu_by_default
+    def regret_bound(self, probability: float = 0.05, *, rounds: int | None = None) -> float:
+        """By how much an unmeasured record may answer better, but for a probability.
+
+        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one
+        of the unmeasured records would have answered better than the best answer so far, by more than
+        the bound, is at most ``probability``. It is about answers, with all that they scatter and all
+        noise that the curator adds to them. Rows that were asked and not told yet count as unmeasured;
+        rows that were given up (`skip`) are left out.
+
+        Deviations are wider than the model's, which is too sure of itself (`cautious`). How often the
+        bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
+        before 20 answers, and after searches that hardly explore.
+
+        With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one,
+        and with `Target` about answers that are nearer than the nearest one. With `Above` it is how many
+        unmeasured records above the threshold `above` may miss.
+
+        O(n) beyond the posterior of this round, which the next choice needs as well.
+
+        Args:
+            probability: In (0, 1).
+            rounds: After so many of the answers, with hyperparameters as they were fitted then. None:
+                after all.
+
+        Returns:
+            The bound, in units of the outcome, >= 0. Infinite while all answers are equal: nothing tells
+            then how far outcomes may lie apart. The same with `TopK` before there are k answers.
+
+        Raises:
+            ValueError: If nothing was told yet, or an argument is out of range.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> modeler.regret_bound() >= modeler.regret_bound(probability=0.5) >= 0
+            True
+        """
+        validate.probability(probability=probability)
+        told = self._first_told(rounds)
+        if len(set(told.values())) < 2:
+            return math.inf
+        left = self._answers_left(told)
+        deviation = cautious(
+            left.variance, left.scatter, left.known, answers=len(told), level=probability
+        )
+        return self.pursuit.bound(left, deviation, self._turned(told), probability)
+
+    def regret_sentence(self, probability: float = 0.05, *, unit: str = "") -> str:
+        """What may be said of `regret_bound`, and no more: it is as good as the model.
+
+        Args:
+            probability: As in `regret_bound`.
+            unit: Of the outcome, to be printed; may be empty.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> print(modeler.regret_sentence(unit="EUR"))
+            If the fitted model is right, the chance that one of the unmeasured records would have ...
+        """
+        return self.pursuit.sentence(self.regret_bound(probability), probability, unit)
+
+    @on_cpu_by_default
+    def expected_gain(self) -> ExpectedGain:
+        """What measuring on is expected to add to the best answer so far, if the model is right.
+
+        With `TopK`, to the k-th best answer.
+
+        Returns:
+            ``next_measurement``: by the best of all next rows. ``rest``: by all unmeasured rows
+            together, at most; never more than the sum of theirs. Both in units of the outcome; rows
+            count as in `regret_bound`, and deviations are the model's own.
+
+        Raises:
+            ValueError: If nothing was told yet, or the goal is `Above` or `Target`.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> gain = modeler.expected_gain()
+            >>> 0 <= gain.next_measurement <= gain.rest
+            True
+        """
+        told = self._first_told(None)
+        left = self._answers_left(told)
+        best = (self.pursuit.to_beat(self._turned(told)) - left.origin) / left.scale
+        gain = expected_gain(left.mean, left.deviation, best)
+        return ExpectedGain(*(each * left.scale for each in gain))
+
+    def _first_told(self, rounds: int | None) -> dict[int, Any]:
+        if self.goal.names:
+            raise ValueError("what is left to find is said of one outcome alone, and goal has several")
+        if not self._told:
+            raise ValueError("something must be told before it can be said what is left to find")
+        rounds = len(self._told) if rounds is None else rounds
+        validate.count(rounds=rounds)
+        if rounds > len(self._told):
+            raise ValueError(f"rounds must be at most the {len(self._told)} answers, got {rounds}")
+        return dict(list(self._told.items())[:rounds])
+
+    def _answers_left(self, told: dict[int, float]) -> AnswersLeft:
+        """Of rows that are not among these, nor given up, as it was known after these."""
+        if len(told) == len(self._told):
+            posterior = self._updated(self._memory(again=bool(self._pending)))
+        else:
+            model = self._model_by(self._make_fit(), len(told))
+            posterior = self.pursuit.posterior(model, self._candidates, max_memory=NOTHING_KEPT)
+        return AnswersLeft.of(posterior, [*told, *self._skipped])
+
+    @on_cpu_by_default
     def model(self) -> SingleTaskGP | ModelListGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
 
@@ -334,9 +448,12 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = [Observation(row, self.goal.turned(value)) for row, value in self._told.items()]
-        since_refit = (len(told) - self.n_initial) % self.refit_every
-        return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
+        return self._model_by(self._fit, len(self._told))
+
+    def _model_by(self, fit: Any, rounds: int) -> Any:
+        told = [Observation(row, self.goal.turned(value)) for row, value in self._told.items()][:rounds]
+        since_refit = (rounds - self.n_initial) % self.refit_every
+        return fit.model(told, fitted_to=max(1, rounds - since_refit))
 
     @on_cpu_by_default
     def posterior(self) -> Any:
@@ -353,7 +470,7 @@ class Modeler:
     def _updated(self, max_memory: int) -> Any:
         model = self.model()
         if self._posterior is None:
-            self._posterior = self._pursuit.posterior(model, self._candidates, max_memory=max_memory)
+            self._posterior = self.pursuit.posterior(model, self._candidates, max_memory=max_memory)
         else:
             self._posterior.max_memory = max_memory
             self._posterior.update(model)
@@ -373,15 +490,17 @@ class Modeler:
         if not self._told:  # a batch larger than the initial design, before any answer
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
-        # Where the next round has other hyperparameters, keeping V would only cost time.
-        again = self.refit_every > 1 or q > 1 or self._pending
-        posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acqf = self._pursuit.acquisition(
+        posterior = self._updated(self._memory(again=q > 1 or bool(self._pending)))
+        acqf = self.pursuit.acquisition(
             posterior.hallucinate(self._pending) if self._pending else posterior,
             max(1, rounds - self.n_initial + 1),
             self._exploring,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+
+    def _memory(self, *, again: bool) -> int:
+        """Bytes of V to keep. Where the next round has other hyperparameters it would only cost time."""
+        return self.max_memory if again or self.refit_every > 1 else NOTHING_KEPT
 
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""

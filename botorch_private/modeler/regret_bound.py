@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 from torch import Tensor
 
 from botorch_private._base import validate
 
 _CHUNK = 1 << 16  # rows at a time: a temporary of theirs stays in the processor's cache
+_HEAVY_TAILS = 1.6  # of the deviation of scatter
+_LARGEST_PART = 0.25  # of the chance of a row: where quantiles of both laws lie off their middle
 _WIDTH = 1e-6  # of the first bracket: how far a bound may lie above the exact one
 
 
@@ -30,7 +32,7 @@ class ExpectedGain(NamedTuple):
 
     Attributes:
         next_measurement: Of one more record: the largest expected improvement of a row.
-        rest: Of all unmeasured records together, at most: the sum of the expected improvements.
+        rest: Of all unmeasured records together, at most; never more than the sum of theirs.
     """
 
     next_measurement: float
@@ -45,6 +47,8 @@ def sentence(bound: float, probability: float, unit: str = "") -> str:
         probability: The level it was asked for.
         unit: Of the outcome; may be empty.
     """
+    if bound == math.inf:
+        return "Nothing can be said of the unmeasured records yet, since all answers are equal."
     much = f"{bound:.4g} {unit}".rstrip()
     return (
         f"If the fitted model is right, the chance that one of the unmeasured records would have "
@@ -74,14 +78,51 @@ def regret_bound(mean: Tensor, deviation: Tensor, best: float, level: float = 0.
     validate.probability(level=level)
     validate.finite(best=best)
     _check(mean, deviation)
-    n = len(mean)
-    if n == 0 or expected_better(mean, deviation, best) <= level:
+    # One row alone must come down to the level.
+    alone = _highest_quantile(mean, deviation, level) - best if len(mean) else 0.0
+    return _margin(mean, deviation, best, level, at_least=max(alone, 0.0))
+
+
+def _margin(mean: Tensor, deviation: Tensor, best: float, level: float, *, at_least: float) -> float:
+    """Least margin above a threshold that so many rows answer above on average, rounded up."""
+    if len(mean) == 0 or expected_better(mean, deviation, best) <= level:
         return 0.0
-    # One row alone must come down to the level, and n rows do if each comes to its n-th part.
-    alone, shared = (_highest_quantile(mean, deviation, part) - best for part in (level, level / n))
+    # n rows come down to the level if each comes to its n-th part.
+    most = _highest_quantile(mean, deviation, level / len(mean)) - best
     return least_margin(
-        lambda margin: expected_better(mean, deviation, best + margin), max(alone, 0.0), shared, level
+        lambda margin: expected_better(mean, deviation, best + margin), at_least, most, level
     )
+
+
+def cautious(
+    variance: Tensor, scatter: float, known: float = 0.0, *, answers: int, level: float = 0.05
+) -> Tensor:
+    """Deviations of answers to bound regret by, wider than the model's, which is too sure of itself.
+
+    Two things make a fitted model too sure. Its scale was learned from a few answers: so deviations are
+    multiplied by the ratio of the quantiles of Student's t with ``t - 1`` degrees of freedom and of the
+    normal distribution, at the chance ``level / n`` that falls to a row. And what no record explains has
+    heavier tails than a normal distribution where answers are prices or people: so the deviation of this
+    scatter is multiplied by 1.6. That number is no theorem. It was chosen by trial, as
+    ``benchmarks/results/regret_bound.md`` of the source says.
+
+    Args:
+        variance: Posterior variances of the unmeasured rows' objectives, without scatter, ``n`` numbers.
+        scatter: Learned variance of what no record explains.
+        known: Variance of noise that is added to answers, where it is known.
+        answers: How many answers the model was fitted to, ``t`` >= 2.
+        level: As for `regret_bound`.
+
+    Returns:
+        ``n`` deviations, float64.
+    """
+    validate.probability(level=level)
+    validate.non_negative(scatter=scatter, known=known)
+    validate.count(answers=answers, minimum=2)
+    part = min(level / max(len(variance), 1), _LARGEST_PART)
+    wider = float(stdtrit(answers - 1, part) / ndtri(part))
+    total = variance.double() + (_HEAVY_TAILS**2 * scatter + known)
+    return total.clamp_min_(0.0).sqrt_().mul_(wider)
 
 
 def expected_better(mean: Tensor, deviation: Tensor, threshold: float) -> float:
@@ -105,8 +146,10 @@ def expected_better(mean: Tensor, deviation: Tensor, threshold: float) -> float:
 def expected_gain(mean: Tensor, deviation: Tensor, best: float) -> ExpectedGain:
     """Expected improvement on the best answer so far, by one more row and by all at most; O(n).
 
-    The improvement of one row is ``EI = sd (z Phi(z) + phi(z))`` with ``z = (m - best) / sd`` (Jones et
-    al. 1998). That of several is at most the sum.
+    The expected improvement of one row is ``EI(b) = sd (z Phi(z) + phi(z))`` with ``z = (m - b) / sd``
+    (Jones et al. 1998). That of all together is at most ``e + sum_i EI_i(b + e)`` for each ``e >= 0``,
+    whatever they have to do with each other: no answer below ``b + e`` gains more than ``e``. It is
+    least where one row is expected above ``b + e``; with ``e = 0`` it is the sum of all.
 
     Args:
         mean: As for `regret_bound`.
@@ -115,16 +158,25 @@ def expected_gain(mean: Tensor, deviation: Tensor, best: float) -> ExpectedGain:
     """
     validate.finite(best=best)
     _check(mean, deviation)
-    largest = total = 0.0
     if not len(mean):
-        return ExpectedGain(largest, total)
+        return ExpectedGain(0.0, 0.0)
+    largest, total = _improvements(mean, deviation, best)
+    margin = _margin(mean, deviation, best, 1.0, at_least=0.0)
+    if margin > 0:
+        total = min(total, margin + _improvements(mean, deviation, best + margin)[1])
+    return ExpectedGain(largest, max(largest, total))
+
+
+def _improvements(mean: Tensor, deviation: Tensor, best: float) -> tuple[float, float]:
+    """The largest expected improvement of a row, and the sum of all."""
+    largest = total = 0.0
     for means, deviations in _chunks(mean, deviation):
         gap = means.sub_(best)
         scores = (gap / deviations).nan_to_num_(nan=0.0)
         density = scores.square().mul_(-0.5).exp_().mul_(deviations / math.sqrt(2 * math.pi))
         gains = density.addcmul_(gap, torch.special.ndtr(scores)).clamp_min_(0.0)
         largest, total = max(largest, float(gains.max())), total + float(gains.sum())
-    return ExpectedGain(largest, total)
+    return largest, total
 
 
 def least_margin(expected: Callable[[float], float], low: float, high: float, level: float) -> float:

@@ -11,6 +11,7 @@ from botorch_private.exchange.oracle import OpenCurator, Oracle
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open, rows_left
 from botorch_private.modeler.modeler import Modeler
+from botorch_private.modeler.stopping import BoundSoFar, StopRule
 
 _QUIET_SECONDS = 2.0
 
@@ -22,6 +23,7 @@ def run(
     *,
     pending: int | None = None,
     failures: str = "raise",
+    stop_below: float | None = None,
     progress: bool = True,
 ) -> History:
     """Ask, measure and tell, ``rounds`` times.
@@ -37,6 +39,9 @@ def run(
             in any order, and corrected values replace earlier ones; this takes a `RemoteCurator`.
         failures: What to do where a row has no value (`NoValueError`): "raise" the error, or "skip" the
             row, which then does not count. A failure may have used up a query of the curator.
+        stop_below: Stop before so many rounds, once `Modeler.regret_bound` is at most this after two
+            answers in a row, the first of which is the 20th or later; in units of the outcome, > 0.
+            Random rows, and answers from before a resume, count. What is open then stays open.
         progress: Whether to show a progress bar (only where the run takes more than two seconds).
 
     Returns:
@@ -44,7 +49,8 @@ def run(
 
     Raises:
         ValueError: If the curator's budget or the number of rows is smaller than ``rounds``; nothing
-            is measured then. Also if so many rows are withdrawn or skipped that none is left.
+            is measured then. The same if ``stop_below`` is not positive, or the modeler explores too
+            little for it. Also if so many rows are withdrawn or skipped that none is left.
         NoValueError: If a measurement fails, with its ``row``, unless such rows are skipped.
 
     Example:
@@ -54,6 +60,8 @@ def run(
     """
     validate.one_of(("raise", "skip"), failures=failures)
     _check(curator, modeler, rounds, pending)
+    bounds = BoundSoFar(modeler)
+    enough = StopRule(modeler, stop_below, bounds)
     disable = not (progress and _somebody_watches())
     before = len(modeler.history)
     with tqdm(total=rounds, desc="measuring", delay=_QUIET_SECONDS, disable=disable) as bar:
@@ -62,15 +70,28 @@ def run(
             done = len(modeler.history) - before
             if done > bar.n:
                 answers = [value for _, value in modeler.history]
-                last = "" if modeler.goal.names else f", last {answers[-1]:.4g}"
-                bar.set_postfix_str(f"{modeler.goal.progress(answers)}{last}", refresh=False)
+                shown = [modeler.goal.progress(answers)]
+                if not modeler.goal.names:
+                    shown.append(f"last {answers[-1]:.4g}")
+                bound = None if disable else bounds.latest()
+                if bound is not None:
+                    shown.append(modeler.pursuit.in_short(bound))
+                bar.set_postfix_str(", ".join(shown), refresh=False)
                 bar.update(done - bar.n)
 
         if pending is not None:
             assert isinstance(curator, OpenCurator)
-            keep_open(curator, modeler, rounds, pending=pending, changed=show, waiting=bar.refresh)
+            keep_open(
+                curator,
+                modeler,
+                rounds,
+                pending=pending,
+                changed=show,
+                waiting=bar.refresh,
+                enough=enough.reached,
+            )
             return modeler.history
-        while len(modeler.history) < before + rounds:
+        while len(modeler.history) < before + rounds and not enough.reached():
             rows_left(modeler)
             index = modeler.ask()
             try:

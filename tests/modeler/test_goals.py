@@ -111,7 +111,7 @@ def test_minimizing_is_maximizing_minus_the_outcome_with_labels_and_noise(labels
         small.tell(row, value)
         large.tell(row, -value)
     assert torch.equal(small.posterior().mean, large.posterior().mean)
-    bounds = [each._pursuit.bound(each._knowledge(), 0.05) for each in (small, large)]
+    bounds = [each.regret_bound() for each in (small, large)]
     assert bounds[0] == bounds[1]
     chance = [each.above(level, 0.3) for each, level in ((small, -0.1), (large, -0.1))]
     assert all(dict(small.history)[row] > -0.1 for row in chance[0].measured) or noised

@@ -283,27 +283,13 @@ def test_where_no_answer_keeps_the_limits_the_nearest_is_recommended_and_there_i
     assert math.isnan(float(made.history.best_so_far[-1]))
 
 
-def test_the_bound_is_that_of_a_slow_sum():
-    made = modeler(CHEAP, told=20)
-    bound = made._pursuit.bound(made._knowledge(), 0.05)
-    left = [row for row in range(N) if row not in made.history.indices]
-    moments = {}
-    for name, model in zip(CHEAP.names, made.model().models, strict=True):
-        mean, variance = made.posterior()[name].moments()
-        noise = model.likelihood.noise.item() * float(model.outcome_transform.stdvs) ** 2
-        moments[name] = mean, (variance + noise).sqrt()
-    best = made.best.value["cost"]
-
-    def expected(margin):
-        total = 0.0
-        for row in left:
-            safe = (moments["safety"][0][row] - 0.3) / moments["safety"][1][row]
-            cheap = (best - margin - moments["cost"][0][row]) / moments["cost"][1][row]
-            total += float(torch.special.ndtr(safe) * torch.special.ndtr(cheap))
-        return total
-
-    assert expected(bound) <= 0.05
-    assert bound == 0.0 or expected(bound - 1e-3 * abs(bound) - 1e-6) > 0.05
+def test_what_is_left_to_find_is_said_of_one_outcome_alone():
+    made = modeler(CHEAP, told=25)
+    for ask in (made.regret_bound, made.regret_sentence, made.expected_gain):
+        with pytest.raises(ValueError, match="one outcome alone"):
+            ask()
+    with pytest.raises(ValueError, match="stop_below must be left out"):
+        run(CURATOR, made, 2, stop_below=0.1)
 
 
 # --- history, and what is refused ---

@@ -106,6 +106,8 @@ REVIEWED = {
         "module_name",
         "function_name",
         "value",
+        "self.k",
+        "_shown(value)",
     ],
     "a path that was given, or a file of the folder": [
         "beside",
@@ -154,6 +156,7 @@ REVIEWED = {
         "self._wanted",
         "', '.join(ROLES)",
         "', '.join(_KEYS)",
+        "', '.join(_KINDS)",
         "advice",
         "alike",
         "error.code",

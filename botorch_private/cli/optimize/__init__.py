@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.common import add_command, count, count_from_zero, positive, refusals
 from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 
@@ -50,6 +50,14 @@ def add_optimize(commands: Any) -> None:
         "holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
+    option(
+        "--stop-below",
+        type=positive,
+        metavar="X",
+        help="stop before --rounds once the bound on how much better an unmeasured record may answer "
+        "(at 5 %%, if the model is right) is at most X after two answers in a row, from the 20th on; in "
+        "the unit of the outcome; with --above, how many records may be missing",
+    )
     option("--token-file", **file, help="file with the token (see below)")
     option(
         "--state",
@@ -58,7 +66,9 @@ def add_optimize(commands: Any) -> None:
         help="where the search is kept, and goes on from if there is one (default: run.json)",
     )
     option("--release", **file, help="keep the release here, to download it once only")
-    option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
+    option(
+        "--plot", **file, help="redraw the best value so far, and the bound, here: .png, .pdf or .svg"
+    )
     setting = optimize.add_argument_group(
         "the search (settled when it begins, and kept in --state)"
     ).add_argument
@@ -128,6 +138,7 @@ def _optimize(options: argparse.Namespace) -> int:
                 settings={name: value for name, value in given.items() if value is not None},
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,
+                stop_below=options.stop_below,
             )
     except KeyboardInterrupt:
         tell(f"\nStopped. {how_to_go_on(options.state)}")

@@ -25,6 +25,7 @@ from botorch_private.modeler.keep_open import keep_open
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
+from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
 
 _SECONDS_BETWEEN_PLOTS = 30.0
 
@@ -41,6 +42,7 @@ def search(
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
+    stop_below: float | None = None,
 ) -> None:
     """Search until there are so many measurements, and print what comes of it.
 
@@ -56,6 +58,8 @@ def search(
     with _alone(state_file):
         state = RunState.load(state_file) if state_file.exists() else None
         settled = _settled(settings, state_file, None if state is None else state.settings)
+        if stop_below is not None:
+            require_exploring(settled.beta_scale)
         with RemoteCurator(
             url,
             token,
@@ -80,8 +84,10 @@ def search(
                 )
             modeler = state.modeler(curator.release)
             _check_rounds(rounds, modeler)
-            progress = Progress(modeler, rounds, curator.outcome_unit)
-            plot = _Plot(plot_file, modeler, curator)
+            bounds = BoundSoFar(modeler)
+            enough = StopRule(modeler, stop_below, bounds)
+            progress = Progress(modeler, rounds, curator.outcome_unit, bounds)
+            plot = _Plot(plot_file, modeler, curator, bounds)
 
             def changed() -> None:
                 RunState.of(modeler, settled).save(state_file)
@@ -91,14 +97,25 @@ def search(
             left = max(0, rounds - len(modeler.history))
             try:
                 keep_open(
-                    curator, modeler, left, pending=pending, changed=changed, waiting=progress.waiting
+                    curator,
+                    modeler,
+                    left,
+                    pending=pending,
+                    changed=changed,
+                    waiting=progress.waiting,
+                    enough=enough.reached,
                 )
             except RemoteError as error:
                 raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
             finally:
                 progress.close()
                 plot.draw()
+            if enough.reached() and len(modeler.history) < rounds:
+                print(_stopped(modeler, rounds))
             print(result(modeler, curator.outcome_unit))
+            bound = bounds.latest()
+            if bound is not None:
+                print(modeler.pursuit.sentence(bound, PROBABILITY, curator.outcome_unit))
 
 
 def how_to_go_on(state_file: Path) -> str:
@@ -111,8 +128,11 @@ def how_to_go_on(state_file: Path) -> str:
 class _Plot:
     """A picture of the best value so far, in a file if there is one to write."""
 
-    def __init__(self, file: Path | None, modeler: Modeler, curator: RemoteCurator) -> None:
+    def __init__(
+        self, file: Path | None, modeler: Modeler, curator: RemoteCurator, bounds: BoundSoFar
+    ) -> None:
         self._file, self._modeler, self._drawn = file, modeler, -float("inf")
+        self._bounds = bounds
         name, unit = curator.outcome_name, curator.outcome_unit
         self._label = f"{name} ({unit})" if unit else name
 
@@ -123,8 +143,13 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
+            sign, drawn = self._modeler.goal.sign, self._modeler.pursuit.reaches
             plot_best(
-                history.values.numpy(), history.best_so_far.numpy(), self._file, ylabel=self._label
+                history.values.numpy(),
+                history.best_so_far.numpy(),
+                self._file,
+                bounds=[sign * bound for bound in self._bounds.all()] if drawn else [],
+                ylabel=self._label,
             )
             self._drawn = time.monotonic()
 
@@ -185,3 +210,9 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
     rows = len(modeler.release.candidates) - len(modeler.skipped)
     if rounds > rows:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
+
+
+def _stopped(modeler: Modeler, rounds: int) -> str:
+    asked = len(modeler.pending)
+    text = f"Stopped before {rounds} measurements, since the bound is small enough."
+    return f"{text} Open questions that nobody waits for: {asked}." if asked else text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from torch import Tensor
 
 from botorch_private.exchange.goals import Above
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.straddle import DiscreteStraddle
-from botorch_private.modeler.goals.knowledge import Knowledge
+from botorch_private.modeler.goals.knowledge import Knowledge, Outcomes
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 LIKELIER_THAN_NOT = 0.5
@@ -22,6 +26,11 @@ class RowsAbove(NamedTuple):
         measured: Of the measured rows, in the order in which they were told. Where answers are not
             noised this is certain.
         unmeasured: Of those that may still be measured, if the model is right; the likeliest first.
+
+    Example:
+        >>> modeler = Modeler(release, goal=Above(1.0), history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+        >>> modeler.above().measured
+        [7]
     """
 
     measured: list[int]
@@ -52,7 +61,7 @@ def rows_above(
     order = chance[found].argsort(descending=True, stable=True)
     return RowsAbove(
         [row for row, is_above in zip(knowledge.told, above, strict=True) if is_above],
-        knowledge.left[found[order]].tolist(),
+        knowledge.rows_left[found[order]].tolist(),
     )
 
 
@@ -67,24 +76,30 @@ class AllAbove(Pursuit[Above]):
         """The measured rows that are above, more likely than not."""
         return rows_above(knowledge, self.goal.threshold, LIKELIER_THAN_NOT).measured
 
-    def bound(self, knowledge: Knowledge, probability: float) -> float:
+    def bound(
+        self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
+    ) -> float:
         """How many records above the threshold may be missing in the list of those that are likely.
 
-        The unmeasured rows that are less likely above than not have ``E = sum_i P(y_i > h)`` records
+        The unmeasured rows that are less likely above than not have ``E = sum_i P(y_i > h)`` answers
         above on average. Whatever they have to do with each other, more than ``M`` of them are above
         with a chance of at most ``E / (M + 1)`` (Markov). The bound is the least such ``M``.
         """
-        there = knowledge.in_model_units(self.goal.threshold)
-        chance = knowledge.outcomes_left().chance_above(there)
+        there = (self.goal.threshold - left.origin) / left.scale
+        chance = Outcomes(left.mean.double(), deviation).chance_above(there)
         missing = chance < LIKELIER_THAN_NOT
         expected = float(chance[missing].sum())
-        return float(min(int(missing.sum()), max(0, math.ceil(expected / probability) - 1)))
+        return float(min(int(missing.sum()), max(0, math.ceil(expected / level) - 1)))
+
+    def in_short(self, bound: float, unit: str = "") -> str:
+        """Of records, whatever the unit of the outcome."""
+        return f"at most {bound:.0f} missing"
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of the records that the list lacks."""
         level = f"{self.goal.threshold:g} {unit}".rstrip()
         return (
             f"If the fitted model is right, the chance that more than {bound:.0f} of the unmeasured "
-            f"records that are not listed as above {level} are above it is at most "
+            f"records that are not listed as above {level} would have answered above it is at most "
             f"{100 * probability:.4g} %."
         )

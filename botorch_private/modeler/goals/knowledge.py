@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from botorch_private.modeler.models.answer_noise import answer_noise
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
@@ -52,11 +52,12 @@ class Knowledge:
         skipped: Iterable[int],
     ) -> None:
         self.told, self.values = list(told), list(values)
-        self.posterior, self._skipped = posterior, list(skipped)
+        self.posterior, self._closed = posterior, [*told, *skipped]
 
     def about(self, posterior: DiscretePosterior, values: Sequence[float]) -> Knowledge:
         """Of the same rows, but another outcome."""
-        return Knowledge(posterior, self.told, values, self._skipped)
+        skipped = self._closed[len(self.told) :]
+        return Knowledge(posterior, self.told, values, skipped)
 
     @cached_property
     def ranking(self) -> Ranking:
@@ -64,21 +65,24 @@ class Knowledge:
         return self.posterior.ranking()
 
     @cached_property
-    def left(self) -> Tensor:
+    def rows_left(self) -> Tensor:
         """Rows that may still be measured, in order."""
         there = torch.ones(len(self.posterior.candidates), dtype=torch.bool)
-        there[[*self.told, *self._skipped]] = False
+        there[self._closed] = False
         return there.nonzero().squeeze(-1)
+
+    @cached_property
+    def _left(self) -> AnswersLeft:
+        return AnswersLeft.of(self.posterior, self._closed)
 
     def in_model_units(self, value: float) -> float:
         """An outcome, as the goal turns it, in the units of the ranking."""
         return (value - self.ranking.origin) / self.ranking.scale
 
     def outcomes_left(self) -> Outcomes:
-        """Of the rows that may still be measured."""
-        scatter = answer_noise(self.posterior.model).scatter
-        mean, variance = (part.double()[self.left] for part in self.ranking[:2])
-        return Outcomes(mean, (variance + scatter).sqrt())
+        """Of the rows that may still be measured, in their order."""
+        left = self._left
+        return Outcomes(left.mean.double().cpu(), (left.variance.double() + left.scatter).sqrt().cpu())
 
     def outcomes_told(self) -> Outcomes | None:
         """Of measured rows, where answers are noised; None: they are the answers.
@@ -87,7 +91,7 @@ class Knowledge:
         residual ``r = y - f`` splits into both parts: the outcome is ``y - N/S r`` on average, with
         variance ``(N/S)^2 var(f) + N s / S``.
         """
-        scatter, known = answer_noise(self.posterior.model)
+        scatter, known = self._left.scatter, self._left.known
         if known == 0:
             return None
         answers = torch.tensor(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.latest_fit import LatestFit
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.label_posterior import discrete_posterior
 
 G = TypeVar("G", bound=Goal)
@@ -44,6 +45,8 @@ class Pursuit(ABC, Generic[G]):
         goal: What is looked for.
     """
 
+    reaches = False  # whether a bound is how far an answer may lie beyond the best one
+
     def __init__(self, goal: G) -> None:
         self.goal = goal
 
@@ -69,8 +72,31 @@ class Pursuit(ABC, Generic[G]):
         """The measured row, or rows, to act on."""
 
     @abstractmethod
-    def bound(self, knowledge: Knowledge, probability: float) -> float:
-        """What the search may miss, but for a probability, if the model is right."""
+    def bound(
+        self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
+    ) -> float:
+        """What the search may miss, but for a probability, if the model is right.
+
+        Args:
+            left: What unmeasured rows may answer.
+            deviation: Deviations of their answers, in its units.
+            values: Answers so far, as the model has them, in outcome units; at least one.
+            level: Probability that is left, in (0, 1).
+        """
+
+    def to_beat(self, values: Sequence[float]) -> float:
+        """The answer that a better one must exceed.
+
+        Raises:
+            ValueError: If better is not larger.
+        """
+        raise ValueError(
+            f"goal must be of large or of small outcomes for expected_gain, got {self.goal}"
+        )
+
+    def in_short(self, bound: float, unit: str = "") -> str:
+        """A bound in two words."""
+        return f"bound {bound:.3g} {unit}".rstrip()
 
     @abstractmethod
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:

@@ -17,8 +17,8 @@ from botorch_private.modeler.acquisition.schedule import scale_of_beta, ucb_beta
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
 from botorch_private.modeler.latest_fit import LatestFit
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.named_posterior import NamedPosteriors
-from botorch_private.modeler.regret_bound import least_margin
 
 
 class NamedFits:
@@ -98,48 +98,15 @@ class BestOfSeveral(Pursuit[NamedGoal]):
         there = likely.nonzero().squeeze(-1)
         return told[int(there[ordered(gains[there], resolution)[0]])]
 
-    def bound(self, knowledge: Knowledge, probability: float) -> float:
-        """How much better than the best answer another record that keeps the limits may be.
-
-        The expected number of unmeasured records that keep all limits and are better by ``e``, outcomes
-        being independent of each other where the models are right: the least ``e >= 0`` at which that is
-        at most the probability.
-
-        Raises:
-            ValueError: If no answer keeps the limits.
-        """
-        answers: Any = knowledge.values
-        best = self.goal.gain(answers[self.goal.best_of(answers)])
-        each = self._each(knowledge)
-        if not len(knowledge.left):
-            return 0.0
-        chance: Any = 1.0
-        for name, sign, limit in self.goal.limits:
-            above = each[name].outcomes_left().chance_above(each[name].in_model_units(limit))
-            chance = chance * (above if sign > 0 else 1 - above)
-        mean: Any = 0.0
-        variance: Any = 0.0
-        for name, weight in self.goal.weights.items():
-            left, ranking = each[name].outcomes_left(), each[name].ranking
-            mean = mean + weight * (ranking.origin + ranking.scale * left.mean)
-            variance = variance + (weight * ranking.scale * left.deviation).square()
-        deviation = variance.sqrt()
-
-        def expected(margin: float) -> float:
-            return float((chance * torch.special.ndtr((mean - best - margin) / deviation)).sum())
-
-        if expected(0.0) <= probability:
-            return 0.0
-        far = float((mean + 40 * deviation).max()) - best
-        return least_margin(expected, 0.0, max(far, 0.0), probability)
+    def bound(
+        self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
+    ) -> float:
+        """Not there: what is left to find is said of one outcome alone."""
+        raise ValueError("regret_bound is there for one outcome alone")
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
-        """Of one record that keeps the limits and is better."""
-        much, keeps = f"{bound:.4g} {unit}".rstrip(), "kept the limits and " if self.goal.limits else ""
-        return (
-            f"If the fitted models are right, the chance that one of the unmeasured records would have "
-            f"{keeps}been better by more than {much} is at most {100 * probability:.4g} %."
-        )
+        """Not there, as the bound."""
+        raise ValueError("regret_sentence is there for one outcome alone")
 
     def _near(self, each: dict[str, Knowledge]) -> Tensor:
         """How near answers that keep no limit come, in standard deviations of the outcomes."""

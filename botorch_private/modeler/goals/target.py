@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+from torch import Tensor
 
 from botorch_private.exchange.goals import Target
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.straddle import DiscreteStraddle
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.regret_bound import least_margin
 
@@ -31,26 +35,27 @@ class Nearest(Pursuit[Target]):
         gaps = (ranking.mean[told] - knowledge.in_model_units(self.goal.value)).abs()
         return told[ordered(-gaps, ranking.resolution)[0]]
 
-    def bound(self, knowledge: Knowledge, probability: float) -> float:
-        """How much nearer than the nearest answer another record may be.
+    def bound(
+        self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
+    ) -> float:
+        """How much nearer than the nearest answer another record may answer.
 
         With ``d`` the distance of that answer, another record is nearer than ``d - e`` with a chance of
         at most ``sum_i Phi((v + d - e - m_i) / s_i) - Phi((v - d + e - m_i) / s_i)``. The bound is the
-        least ``e >= 0`` at which that is at most the probability; at ``e = d`` it is 0.
+        least ``e >= 0`` at which that is at most the level; at ``e = d`` it is 0.
         """
-        value = knowledge.in_model_units(self.goal.value)
-        distance = min(abs(knowledge.in_model_units(y) - value) for y in knowledge.values)
-        left = knowledge.outcomes_left()
+        value = self.goal.value
+        distance = min(abs(y - value) for y in values) / left.scale
         if not len(left.mean) or distance == 0:
             return 0.0
-        gap, deviation = (left.mean - value).abs(), left.deviation
+        gap = (left.mean - (value - left.origin) / left.scale).abs()
 
         def expected(margin: float) -> float:
             reach = max(distance - margin, 0.0)
             near = torch.special.ndtr((reach - gap) / deviation)
             return float((near - torch.special.ndtr((-reach - gap) / deviation)).sum())
 
-        return least_margin(expected, 0.0, distance, probability) * knowledge.ranking.scale
+        return least_margin(expected, 0.0, distance, level) * left.scale
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of one record that is nearer."""

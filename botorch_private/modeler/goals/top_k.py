@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+from torch import Tensor
+
 from botorch_private.exchange.goals import TopK
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Pursuit, ordered
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.regret_bound import regret_bound
 
 
@@ -17,22 +23,22 @@ class FirstK(Pursuit[TopK]):
         order = ordered(ranking.mean[told], ranking.resolution)
         return [told[i] for i in order[: self.goal.k]]
 
-    def bound(self, knowledge: Knowledge, probability: float) -> float:
-        """How much better than the k-th best answer another record may be.
+    def bound(
+        self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
+    ) -> float:
+        """How much better than the k-th best answer another record may answer.
 
-        The union bound of `regret_bound` with that answer in the place of the best.
-
-        Raises:
-            ValueError: If fewer than ``k`` rows are measured.
+        The union bound of `regret_bound` with that answer in the place of the best; infinite while fewer
+        than ``k`` rows are measured.
         """
-        if len(knowledge.values) < self.goal.k:
-            raise ValueError(
-                f"regret_bound needs as many measured rows as are wanted, {self.goal.k}, got "
-                f"{len(knowledge.values)}"
-            )
-        last = knowledge.in_model_units(sorted(knowledge.values)[-self.goal.k])
-        left = knowledge.outcomes_left()
-        return regret_bound(left.mean, left.deviation, last, probability) * knowledge.ranking.scale
+        if len(values) < self.goal.k:
+            return math.inf
+        last = (self.to_beat(values) - left.origin) / left.scale
+        return regret_bound(left.mean, deviation, last, level) * left.scale
+
+    def to_beat(self, values: Sequence[float]) -> float:
+        """The k-th largest answer, or the smallest of fewer."""
+        return sorted(values)[-self.goal.k :][0]
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of one record that belongs among the k."""

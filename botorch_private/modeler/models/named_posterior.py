@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from botorch_private.modeler.models.answer_noise import answer_noise
+from botorch_private.modeler.models.answers_left import noise_of
 from botorch_private.modeler.models.label_posterior import LabelPosterior, discrete_posterior
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
@@ -94,7 +94,7 @@ class NamedPosteriors(dict[str, DiscretePosterior]):
         """
         total = torch.zeros_like(next(iter(rankings.values())).mean)
         for name, sign, limit in limits:
-            ranking, scatter = rankings[name], answer_noise(self[name].model).scatter
+            ranking, scatter = rankings[name], noise_of(self[name].model.likelihood)[0]
             gap = sign * (ranking.mean - ranking.standard(limit))
             total += torch.special.log_ndtr(gap / (ranking.variance + scatter).sqrt())
         return total

@@ -89,7 +89,8 @@ def test_the_bound_is_the_least_margin_of_its_formula(goal, rounds):
     left = [row for row in range(N) if row not in modeler.history.indices]
     mean, deviation, _ = answers(modeler, left)
     told = [goal.sign * value for _, value in modeler.history]
-    bound = modeler._pursuit.bound(modeler._knowledge(), LEVEL)
+    left = modeler._answers_left(dict(modeler.history))
+    bound = modeler.pursuit.bound(left, left.deviation, told, LEVEL)
     assert chance_of(goal, told, bound, mean, deviation) <= LEVEL * (1 + 1e-6)
     assert bound == 0 or chance_of(goal, told, bound * 0.999 - 1e-6, mean, deviation) > LEVEL
     if isinstance(goal, Target):
@@ -107,7 +108,9 @@ def test_the_bound_of_all_above_is_markovs(rounds):
     listed = modeler.above().unmeasured
     assert sorted(listed) == [row for row, p in zip(left, chance, strict=True) if p >= 0.5]
     missing = chance[chance < 0.5]
-    bound = modeler._pursuit.bound(modeler._knowledge(), LEVEL)
+    told = [value for _, value in modeler.history]
+    left = modeler._answers_left(dict(modeler.history))
+    bound = modeler.pursuit.bound(left, left.deviation, told, LEVEL)
     expected = next(m for m in range(N) if m == len(missing) or missing.sum() / (m + 1) <= LEVEL)
     assert bound == expected
 
@@ -155,15 +158,45 @@ def test_what_is_recommended():
     assert small == Modeler(RELEASE, history=turned, generator=seeded(3)).recommend()
 
 
+@pytest.mark.parametrize("goal", GOALS, ids=repr)
+def test_the_bound_of_a_search_is_wider_than_the_models_and_shrinks_to_nothing(goal):
+    modeler = Modeler(RELEASE, goal=goal, generator=seeded(3))
+    go_on(modeler, OUTCOMES, 12)
+    told = dict(modeler.history)
+    left = modeler._answers_left(told)
+    values = [goal.sign * value for value in told.values()]
+    assert modeler.regret_bound() >= modeler.pursuit.bound(left, left.deviation, values, LEVEL)
+    assert modeler.regret_bound(0.01) >= modeler.regret_bound(0.5) >= 0
+    assert modeler.regret_bound(rounds=12) == modeler.regret_bound()
+    go_on(modeler, OUTCOMES, N - 12)
+    assert modeler.regret_bound() == 0
+
+
 def test_the_bound_of_the_k_best_needs_k_answers():
     modeler = Modeler(RELEASE, goal=TopK(3), history=[(0, 1.0), (1, 2.0)])
-    with pytest.raises(ValueError, match="as many measured rows as are wanted, 3, got 2"):
-        modeler._pursuit.bound(modeler._knowledge(), LEVEL)
+    assert modeler.regret_bound() == math.inf
+    modeler.tell(2, 0.5)
+    assert modeler.regret_bound() < math.inf
+    first = [Modeler(RELEASE, goal=goal, history=modeler.history) for goal in (TopK(1), Maximize())]
+    assert first[0].regret_bound() == first[1].regret_bound()
+
+
+def test_the_gain_of_the_k_best_is_over_the_last_of_them_and_some_goals_have_none():
+    history = [(row, float(OUTCOMES[row])) for row in range(8)]
+    gains = [Modeler(RELEASE, goal=TopK(k), history=history).expected_gain() for k in (1, 3)]
+    assert gains[0] == Modeler(RELEASE, history=history).expected_gain()
+    assert gains[1].rest > gains[0].rest
+    turned = [(row, -value) for row, value in history]
+    small = Modeler(RELEASE, goal=Minimize(), history=history).expected_gain()
+    assert small == Modeler(RELEASE, history=turned).expected_gain()
+    for goal in (Above(0.4), Target(0.1)):
+        with pytest.raises(ValueError, match="goal must be of large or of small outcomes"):
+            Modeler(RELEASE, goal=goal, history=history).expected_gain()
 
 
 @pytest.mark.parametrize("goal", GOALS, ids=repr)
 def test_a_sentence_says_what_is_bounded_and_on_what_condition(goal):
-    text = Modeler(RELEASE, goal=goal)._pursuit.sentence(2.0, 0.05, "kg")
+    text = Modeler(RELEASE, goal=goal).pursuit.sentence(2.0, 0.05, "kg")
     assert text.startswith("If the fitted model is right, the chance that ")
     assert text.endswith(" is at most 5 %.")
     assert "2" in text

@@ -17,6 +17,7 @@ from helpers.remote_server import Here, make_modeler
 from botorch_private import RemoteCurator, run
 from botorch_private.cli import main as cli
 from botorch_private.cli.optimize.state import RunState, Settings
+from botorch_private.modeler.regret_bound import sentence
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -122,6 +123,33 @@ def test_a_search_shows_its_progress_and_ends_with_the_best_row(serve, optimizer
     assert RunState.load(tmp_path / "run.json").history == undisturbed(server, 7)
     for file in (tmp_path / "run.json", optimizer.output):
         assert server.token not in file.read_text()
+
+
+@pytest.mark.slow
+def test_a_search_stops_by_its_bound_says_the_sentence_and_goes_on_from_a_file_the_same(
+    serve, optimizer, arguments, tmp_path
+):
+    server = serve()
+    modeler = make_modeler(server.curator.release)
+    here = run(Here(server.curator), modeler, 40, stop_below=1.0)
+    assert 20 < len(here) < 40
+    fixed = ("--seed", 5, "--stop-below", 1.0)
+    texts = []
+    for rounds in (19, 40, 40):
+        optimizer.start(*arguments(server, *fixed, "--rounds", rounds, "--plot", tmp_path / "best.svg"))
+        assert optimizer.wait() == 0
+        texts.append(optimizer.output.read_text())
+    assert ["bound" in text for text in texts] == [False, True, True]
+    best = max(value for _, value in list(here)[:20])
+    bound = modeler.regret_bound(rounds=20)
+    assert f"20/40: row {here.indices[19]} is" in texts[1]
+    assert f"best {best:.6g}, bound {bound:.3g}\n" in texts[1]
+    text = texts[2]
+    assert "Stopped before 40 measurements, since the bound is small enough." in text
+    assert text.endswith(f"{sentence(modeler.regret_bound(), 0.05)}\n")
+    assert RunState.load(tmp_path / "run.json").history == [tuple(each) for each in here]
+    assert len(server.questions()) == len(here)
+    assert "<svg" in (tmp_path / "best.svg").read_text()
 
 
 @pytest.mark.slow
@@ -292,9 +320,26 @@ def test_help_suffices(capsys):
 
 @pytest.mark.parametrize(
     ("more", "message"),
-    [(["--rounds", "0"], "--rounds: must be a whole"), (["--seed", "-1"], "--seed: must be a whole")],
+    [
+        (["--rounds", "0"], "--rounds: must be a whole"),
+        (["--seed", "-1"], "--seed: must be a whole"),
+        (["--stop-below", "0"], "--stop-below: must be a finite number > 0"),
+        (["--stop-below", "nan"], "--stop-below: must be a finite number > 0"),
+    ],
 )
 def test_numbers_that_are_none_are_refused(more, message, capsys):
     with pytest.raises(SystemExit):
         cli.main(["optimize", "http://127.0.0.1:9", "--rounds", "1", *more])
     assert message in capsys.readouterr().err
+
+
+def test_a_search_that_hardly_explores_cannot_stop_by_its_bound(arguments, tmp_path, capsys):
+    class Nobody:
+        url, token = "http://127.0.0.1:9", "token"
+
+    with pytest.raises(SystemExit):
+        cli.main(
+            ["optimize", *arguments(Nobody, "--rounds", 30, "--stop-below", 1, "--beta-scale", 0.1)]
+        )
+    assert "--beta-scale must be at least 0.2" in capsys.readouterr().err
+    assert not (tmp_path / "run.json").exists()
