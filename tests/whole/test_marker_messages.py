@@ -156,7 +156,6 @@ REVIEWED = {
         "self._wanted",
         "', '.join(ROLES)",
         "', '.join(_KEYS)",
-        "', '.join(_KINDS)",
         "advice",
         "alike",
         "error.code",
