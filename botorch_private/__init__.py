@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
     from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
+    from botorch_private.exchange.named_goals import Constrained, Scalarized
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.exchange.search_prior import SearchPrior
@@ -71,6 +72,7 @@ __all__ = [
     "CellResponse",
     "Cells",
     "ClippedRecordsWarning",
+    "Constrained",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
@@ -105,6 +107,7 @@ __all__ = [
     "RemoteCurator",
     "RemoteError",
     "RowsAbove",
+    "Scalarized",
     "SearchPrior",
     "SpectralProjection",
     "Target",
@@ -136,6 +139,7 @@ _HOMES = {
     "CellResponse": "curator.cells.cell_response",
     "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
+    "Constrained": "exchange.named_goals",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
@@ -170,6 +174,7 @@ _HOMES = {
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
     "RowsAbove": "modeler.goals.above",
+    "Scalarized": "exchange.named_goals",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "Target": "exchange.goals",

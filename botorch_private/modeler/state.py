@@ -147,7 +147,7 @@ class ModelerState:
         return cls(
             release=str(values["release"]),
             settings=settings,
-            history=[(_row(row), float(value)) for row, value in values["history"]],
+            history=[(_row(row), goal.checked(value)) for row, value in values["history"]],
             pending=_rows(values["pending"]),
             skipped=_rows(values["skipped"]),
             draws=draws,

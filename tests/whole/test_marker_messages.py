@@ -29,6 +29,9 @@ REVIEWED = {
         "type(self.cells).__name__",
     ],
     "declared: names, categories, ranges, and the file of ranges that says them": [
+        "', '.join(missing)",
+        "', '.join(names)",
+        "', '.join(self.names)",
         "', '.join(called)",
         "', '.join(known)",
         "', '.join(map(repr, wanted))",
@@ -75,6 +78,9 @@ REVIEWED = {
         "unit.grid",
     ],
     "a setting, an option or a promise": [
+        "validate.shown(limits)",
+        "validate.shown(names)",
+        "validate.shown(weights)",
         "agreed",
         "argument",
         "budget",
@@ -160,6 +166,10 @@ REVIEWED = {
     ],
     "words of our own, chosen from a few": [
         "', '.join(KINDS)",
+        "', '.join(_COLUMNS)",
+        "kinds",
+        "self._each",
+        "self._wanted",
         "', '.join(ROLES)",
         "', '.join(SECURITY)",
         "', '.join(_KEYS)",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from torch import Tensor
 
 from botorch_private.exchange.goals import Goal
+from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.goals.knowledge import Knowledge
+from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.answers_left import AnswersLeft
-from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.models.label_posterior import discrete_posterior
 
 G = TypeVar("G", bound=Goal)
 
@@ -47,7 +50,20 @@ class Pursuit(ABC, Generic[G]):
     def __init__(self, goal: G) -> None:
         self.goal = goal
 
-    def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
+    def fit(self, make: Callable[..., Any], release: Release) -> Any:
+        """Where fitted hyperparameters are kept: a `LatestFit`, or its like for several outcomes.
+
+        Args:
+            make: Makes a model of a release, rows and outcomes.
+            release: What models are of.
+        """
+        return LatestFit(partial(make, release))
+
+    def posterior(self, model: Any, candidates: Tensor, *, max_memory: int) -> Any:
+        """The posterior of all rows, or the like for several outcomes."""
+        return discrete_posterior(model, candidates, max_memory=max_memory)
+
+    def acquisition(self, posterior: Any, t: int, exploring: Exploring) -> Any:
         """What rows are chosen by in round ``t``."""
         return DiscreteUCB(posterior, None, t=t, **exploring._asdict())
 

@@ -21,6 +21,7 @@ from botorch_private import (
     CellResponse,
     Cells,
     ClippedRecordsWarning,
+    Constrained,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
@@ -55,6 +56,7 @@ from botorch_private import (
     RemoteCurator,
     RemoteError,
     RowsAbove,
+    Scalarized,
     SearchPrior,
     SpectralProjection,
     Target,
@@ -158,6 +160,8 @@ def two_parties(data: Dataset) -> History:
     modeler = assert_type(Modeler.load("search.json", release, device="cpu"), Modeler)
     known: History = History.from_csv(Path("values.csv"), rows=len(release.candidates))
     print(known.best, modeler.denoise, modeler.skipped)
+    several = (Scalarized({"cost": -1.0}), Constrained(minimize="cost", at_least={"safety": 0.9}))
+    print([goal.names for goal in several])
     for goal in (Maximize(), Minimize(), Above(-8.0), TopK(3), Target(-7.5)):
         wanted = Modeler(release, goal=goal, history=modeler.history)
         print(wanted.goal.best_is, wanted.recommend(), wanted.history.best_so_far)
