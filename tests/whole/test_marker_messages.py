@@ -173,7 +173,6 @@ REVIEWED = {
         "', '.join(ROLES)",
         "', '.join(SECURITY)",
         "', '.join(_KEYS)",
-        "', '.join(_KINDS)",
         "', '.join(sorted(known))",
         "_MARKS[decimal]",
         "_MARKS[other]",
