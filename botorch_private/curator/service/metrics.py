@@ -71,7 +71,7 @@ class Metrics:
         prometheus_client.ProcessCollector(registry=self.registry)
         self._requests = prometheus_client.Counter(
             "curator_requests",
-            "Requests that were answered, of staff the failed ones; status 0: the connection ended before.",
+            "Requests answered, of staff the failed ones; status 0: the connection ended before.",
             ("method", "route", "status"),
             registry=self.registry,
         )
