@@ -1,8 +1,8 @@
 """Metrics for Prometheus, at a port of their own: counts, and nothing that depends on the table.
 
 How long a request took is left out where it waits for a measurement. Of questions only those states are
-counted that a modeler sees as well: whether a program fails may depend on a record. So may what staff do,
-and in how many steps: a value outside the plausible range is asked for once more, a wrong one is
+counted that a modeler sees as well: whether a program fails may depend on a record. So may what staff
+do, and in how many steps: a value outside the plausible range is asked for once more, a wrong one is
 corrected. Of their requests those alone are counted that the server failed in. Where a program measures,
 messages are not counted, since they tell of its failures.
 """
