@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.history.choose_features import FeatureChoice, choose_features
+    from botorch_private.curator.large.release_parquet import release_parquet
+    from botorch_private.curator.large.row_map import RowMap
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
         Drawn,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from botorch_private.curator.transform import PrivateProjectionTransform
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
+    from botorch_private.exchange.released_parts import ReleasedParts
     from botorch_private.exchange.search_prior import SearchPrior
     from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
     from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -91,8 +94,10 @@ __all__ = [
     "PublicScaling",
     "Release",
     "ReleasedInputKernel",
+    "ReleasedParts",
     "RemoteCurator",
     "RemoteError",
+    "RowMap",
     "SearchPrior",
     "SpectralProjection",
     "TiedScoresWarning",
@@ -106,6 +111,7 @@ __all__ = [
     "load_encoding",
     "load_ranges",
     "make_model",
+    "release_parquet",
     "run",
     "save_cells",
     "suggest_cells",
@@ -149,8 +155,10 @@ _HOMES = {
     "PublicScaling": "curator.features.scaling",
     "Release": "exchange.release",
     "ReleasedInputKernel": "modeler.models",
+    "ReleasedParts": "exchange.released_parts",
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
+    "RowMap": "curator.large.row_map",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "TiedScoresWarning": "modeler.acquisition",
@@ -164,6 +172,7 @@ _HOMES = {
     "load_encoding": "curator.features.ranges",
     "load_ranges": "curator.features.ranges",
     "make_model": "modeler.models",
+    "release_parquet": "curator.large.release_parquet",
     "run": "modeler.run",
     "save_cells": "curator.cells.cells_file",
     "suggest_cells": "curator.cells.suggest_cells",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -185,13 +187,7 @@ class Release:
         written = LABELS if version == LABELS.version else NOISY_ROWS
         if _digest(written, candidates, settings) != metadata.get("sha256"):
             raise LABELS.refusal(path, "was changed after saving")
-        values = json.loads(settings)
-        for name in _GUARANTEES:
-            if values.get(name) is not None:
-                values[name] = PrivacyGuarantee.from_json(values[name])
-        if values.get("cells") is not None:
-            values["cells"] = CellSpace.from_json(values["cells"])
-        return cls(candidates=candidates, **values)
+        return cls(candidates=candidates, **settings_from(settings))
 
     @property
     def _format(self) -> FileFormat:
@@ -208,13 +204,30 @@ class Release:
         )
 
     def _settings(self) -> str:
-        values = {name: getattr(self, name) for name in _SETTINGS}
-        for name in _GUARANTEES:
-            promise = getattr(self, name)
-            values[name] = None if promise is None else promise.to_json()
-        if self.cells is not None:
-            values["cells"] = self.cells.to_json()
-        return json.dumps(values, sort_keys=True)
+        names = (*_SETTINGS, *_GUARANTEES, "cells")
+        return settings_text({name: getattr(self, name) for name in names})
+
+
+def settings_text(values: Mapping[str, Any]) -> str:
+    """The public settings of a release as JSON: the arguments of `Release` beside the rows."""
+    plain = {name: values[name] for name in _SETTINGS}
+    for name in _GUARANTEES:
+        promise = values.get(name)
+        plain[name] = None if promise is None else promise.to_json()
+    if values.get("cells") is not None:
+        plain["cells"] = values["cells"].to_json()
+    return json.dumps(plain, sort_keys=True)
+
+
+def settings_from(text: str) -> dict[str, Any]:
+    """What `settings_text` wrote, to be passed to `Release` with the rows."""
+    values = json.loads(text)
+    for name in _GUARANTEES:
+        if values.get(name) is not None:
+            values[name] = PrivacyGuarantee.from_json(values[name])
+    if values.get("cells") is not None:
+        values["cells"] = CellSpace.from_json(values["cells"])
+    return values
 
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
