@@ -26,7 +26,7 @@ class Engine(Protocol):
     def run(
         self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], *shared: Any
     ) -> Iterable[tuple[int, Any]]:
-        """Call ``task(*arguments[i], *shared)`` for each ``i``; yield ``i`` and what came, in any order."""
+        """Call ``task(*arguments[i], *shared)`` for each ``i``; yield ``i`` and its result, in any order."""
         ...
 
 
@@ -129,7 +129,7 @@ def engine_of(
     ray = require_ray()
     own = start_ray(ray, address=address, workers=workers)
     try:
-        yield OnRay(ray, workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
+        yield OnRay(ray, workers or _cpus(ray))
     finally:
         if own:
             ray.shutdown()
@@ -146,3 +146,14 @@ def start_ray(ray: Any, *, address: str | None = None, workers: int | None = Non
         quiet |= {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     ray.init(address=address, **quiet)
     return True
+
+
+def cpus_of_ray(*, address: str | None = None) -> int:
+    """CPUs of the cluster, which is started or joined where this program is not connected yet."""
+    ray = require_ray()
+    start_ray(ray, address=address)
+    return _cpus(ray)
+
+
+def _cpus(ray: Any) -> int:
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))

@@ -24,10 +24,13 @@ from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.exchange.release import LABEL_COLUMNS, Release, settings_from
 from botorch_private.privacy.guarantee import PrivacyGuarantee
+from botorch_private.privacy.rounding import round_up
 
 MANIFEST = "manifest.json"
 FORMAT = FileFormat(
-    "botorch-private release in parts", 1, "the manifest of a release in parts, as release_parquet writes it"
+    "botorch-private release in parts",
+    1,
+    "the manifest of a release in parts, as release_parquet writes it",
 )
 LABEL = "label"
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "int16": torch.int16}
@@ -58,7 +61,7 @@ class ReleasedParts:
         folder: Where the files are.
         parts: The files, in their order.
         width: Columns of a row, ``r``; 1 for labels.
-        dtype: "float64", "float32" (rounded after the noise, which costs nothing), or "int16" for labels.
+        dtype: "float64", "float32" (rounded after the noise), or "int16" for labels.
         settings: Public settings of the release, as `settings_text` writes them.
 
     Example:
@@ -182,7 +185,11 @@ class ReleasedParts:
         """Refuse what no release in parts says of itself; never which of it."""
         validate.count(width=self.width)
         labels = self.cells is not None
-        if self.dtype not in _DTYPES or (self.dtype == "int16") != labels or (labels and self.width != 1):
+        if (
+            self.dtype not in _DTYPES
+            or (self.dtype == "int16") != labels
+            or (labels and self.width != 1)
+        ):
             raise ValueError("dtype must fit the rows")
         for part in self.parts:
             validate.count(rows=part.rows)
@@ -201,7 +208,8 @@ class ReleasedParts:
     def __repr__(self) -> str:
         g = self.guarantee
         return (
-            f"ReleasedParts(n={self.n}, parts={len(self.parts)}, epsilon={g.epsilon:.6g}, holds={g.holds})"
+            f"ReleasedParts(n={self.n}, parts={len(self.parts)}, epsilon={round_up(g.epsilon)}, "
+            f"holds={g.holds})"
         )
 
 

@@ -17,7 +17,12 @@ def done_by(engine, task, count, *shared, **options):
 
 def test_tasks_in_this_process_are_done_in_order():
     order = []
-    assert done_by("process", lambda i, k: order.append(i) or i * k, 4, 3) == [(0, 0), (1, 3), (2, 6), (3, 9)]
+    assert done_by("process", lambda i, k: order.append(i) or i * k, 4, 3) == [
+        (0, 0),
+        (1, 3),
+        (2, 6),
+        (3, 9),
+    ]
     assert order == [0, 1, 2, 3]
 
 

@@ -90,7 +90,7 @@ def release_parquet(
         mechanism: How rows are released, each for itself: `NoisyProjection` or `CellResponse`.
         outcome_guarantee: What is promised about the answers to come; None: they are as they are.
         ledger: Where the release is entered before anything is drawn.
-        dtype: "float64", or "float32": rounded after the noise, which costs no privacy and half the disk.
+        dtype: "float64", or "float32": rounded after the noise, which costs no privacy.
         bucket_bytes: Size of a bucket in memory.
         engine: "process", or "ray": tasks on a cluster (an extra).
         address: Of a cluster that runs; None: one is started on this machine.
@@ -121,7 +121,9 @@ def release_parquet(
     entropy = entropy_from(generator)
     target = Path(os.path.abspath(target))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"target must be in a folder that exists, but there is no {target.parent}")
+        raise FileNotFoundError(
+            f"target must be in a folder that exists, but there is no {target.parent}"
+        )
     _require_new(target)
     reader = Reader(_columns(domain, encoding), encoding)
     files = source_files(source)
@@ -144,8 +146,17 @@ def release_parquet(
     folder = _beside(target, "work")
     with _alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
+        assert isinstance(mechanism, RowByRow)
         work = Work(
-            folder, reader, domain, mechanism, NO_MAPS, plan.buckets, width, plan.dtype, seeds  # type: ignore[arg-type]
+            folder,
+            reader,
+            domain,
+            mechanism,
+            NO_MAPS,
+            plan.buckets,
+            width,
+            plan.dtype,
+            seeds,  # type: ignore[arg-type]
         )
         begun = _begun(folder, plan)
         if begun is None:
@@ -161,7 +172,7 @@ def release_parquet(
             begun.save(folder)
         if begun.stage != CHARGED:
             promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
-            # Killed between the entry and the note of it: the ledger has one more entry, of this release.
+            # Killed between the entry and the note of it: the ledger has an entry of this release.
             if ledger is not None and not _entered(ledger, begun, guarantee):
                 ledger.spend(*promises, start=0, stop=n)
             with charged(ledger):
@@ -181,8 +192,8 @@ def _domain(scaling: Any, encoding: Encoding | None, mechanism: Mechanism) -> Do
     domain = check_parts(declared, mechanism)
     if not isinstance(mechanism, RowByRow):
         raise ValueError(
-            f"mechanism must release each record for itself, such as NoisyProjection or CellResponse, got "
-            f"{type(mechanism).__name__}, which needs the whole table at once"
+            f"mechanism must release each record for itself, such as NoisyProjection or CellResponse, "
+            f"got {type(mechanism).__name__}, which needs the whole table at once"
         )
     if encoding is not None and encoding.names != domain.names:
         raise ValueError("scaling must be the Encoding of the cells of mechanism, got other features")
@@ -240,7 +251,7 @@ def _require_room(plan: Plan, target: Path) -> None:
     free = shutil.disk_usage(target.parent).free
     if need > free:
         raise OSError(
-            f"target must be on a disk with room for {in_words(need)}, but {in_words(free)} are free there"
+            f"target must be on a disk with room for {in_words(need)}, but {in_words(free)} are free"
         )
 
 
@@ -257,7 +268,9 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"target must be written by one call at a time: another one has {folder}") from None
+        raise ValueError(
+            f"target must be written by one call at a time: another one has {folder}"
+        ) from None
     try:
         yield
     finally:
@@ -278,8 +291,8 @@ def _begun(folder: Path, plan: Plan) -> Plan | None:
         return None
     if found.digest != plan.digest:
         raise ValueError(
-            f"{folder} holds a release that was begun with other files or settings: call again with those, "
-            f"or remove the folder to begin anew, which is charged anew"
+            f"{folder} holds a release that was begun with other files or settings: call again with "
+            f"those, or remove the folder to begin anew, which is charged anew"
         )
     for left in folder.glob(".*"):  # of what was killed: never under its final name
         if left.is_dir():
@@ -298,13 +311,28 @@ def _check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> None:
     totals: list[Any] = []
     arguments = [(file,) for file in plan.files]
     for _, counts in _shown(tasks.run(check_file, arguments, work), len(arguments), "check", progress):
-        totals = counts if not totals else [[*map(sum, zip(*pair, strict=True))] for pair in zip(totals, counts, strict=True)]
+        totals = (
+            counts
+            if not totals
+            else [[*map(sum, zip(*pair, strict=True))] for pair in zip(totals, counts, strict=True)]
+        )
     if ranges is None or not totals:
         return
     names = ranges.names or tuple(f"column {i}" for i in range(ranges.features))
     fit = RangeFit(
         tuple(
-            FeatureFit(name, plan.n, low, high, same=False, stand_in=False, ends=(), single=False, natural=True, number=True)
+            FeatureFit(
+                name,
+                plan.n,
+                low,
+                high,
+                same=False,
+                stand_in=False,
+                ends=(),
+                single=False,
+                natural=True,
+                number=True,
+            )
             for name, low, high in zip(names, *totals, strict=True)
         )
     )

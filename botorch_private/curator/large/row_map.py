@@ -90,7 +90,9 @@ class RowMap:
         """
         file = Path(path) / FACTS
         if not file.is_file():
-            raise FileNotFoundError(f"path must be the map of a release in parts, but there is no {file}")
+            raise FileNotFoundError(
+                f"path must be the map of a release in parts, but there is no {file}"
+            )
         values = FORMAT.loads(file.read_bytes(), file)
         try:
             files = tuple(SourceFile(**each) for each in values["files"])

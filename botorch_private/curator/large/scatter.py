@@ -99,7 +99,7 @@ def scatter(number: int, file: SourceFile, work: Work) -> int:
     def fill(folder: Path) -> None:
         entropy = work.entropy(number)
         table = work.domain.check(work.reader.read(file))
-        # In an order of its own first: products of matrices round a row in ways that depend on its place.
+        # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = permutation(entropy, len(table))
         rows = work.mechanism.draw_rows(work.scaled(table[torch.from_numpy(order)]), work.maps, entropy)
         thrown = below(entropy, work.buckets, len(table))

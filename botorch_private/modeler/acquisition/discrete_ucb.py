@@ -256,6 +256,21 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
             return scores
         return scores.mul_(ranking.scale).add_(ranking.origin if self.maximize else -ranking.origin)
 
+    def ranked_scores(self) -> tuple[Tensor, Ranking]:
+        """Scores of all candidates in the units of the posterior's ranking, and that ranking.
+
+        For whoever compares them with scores of other candidates under the same model.
+
+        Raises:
+            ValueError: If the model has no `DiscretePosterior`, or gives a score that is not finite.
+        """
+        posterior = self._conditioned(once=True)
+        if posterior is None:
+            raise ValueError("model must be one that a DiscretePosterior can be made of")
+        scores, ranking = self._scores(posterior)
+        assert ranking is not None
+        return scores, ranking
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the fast posterior and the index, which are large and are built again."""
         return {**vars(self), "_built": None, "_index": None}

@@ -20,7 +20,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def source(tmp_path):
     generator = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": np.sort(generator.uniform(0, 10, N)), "dose": generator.uniform(0, 1, N)})
+    frame = pd.DataFrame(
+        {"age": np.sort(generator.uniform(0, 10, N)), "dose": generator.uniform(0, 1, N)}
+    )
     (tmp_path / "stays").mkdir()
     for i in range(FILES):
         frame[i * N // FILES : (i + 1) * N // FILES].to_parquet(tmp_path / "stays" / f"{i:02d}.parquet")

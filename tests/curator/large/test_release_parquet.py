@@ -197,7 +197,9 @@ def killed_after(monkeypatch, module, name, calls):
     monkeypatch.setattr(driver, name, task)
 
 
-@pytest.mark.parametrize(("name", "calls"), [("scatter", 0), ("scatter", 2), ("gather", 1), ("gather", 3)])
+@pytest.mark.parametrize(
+    ("name", "calls"), [("scatter", 0), ("scatter", 2), ("gather", 1), ("gather", 3)]
+)
 def test_a_killed_release_goes_on_and_draws_no_second_noise(table, tmp_path, monkeypatch, name, calls):
     ledger = Ledger(path=tmp_path / "ledger.json")
     with monkeypatch.context() as patched:
