@@ -26,7 +26,7 @@ class Engine(Protocol):
     def run(
         self, task: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], *shared: Any
     ) -> Iterable[tuple[int, Any]]:
-        """Call ``task(*arguments[i], *shared)`` for each ``i``; yield ``i`` and its result, in any order."""
+        """Call ``task(*arguments[i], *shared)`` for each ``i``; yield ``i`` and what came of it."""
         ...
 
 

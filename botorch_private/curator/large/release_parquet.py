@@ -156,7 +156,7 @@ def release_parquet(
             plan.buckets,
             width,
             plan.dtype,
-            seeds,  # type: ignore[arg-type]
+            seeds,
         )
         begun = _begun(folder, plan)
         if begun is None:
@@ -176,7 +176,7 @@ def release_parquet(
             if ledger is not None and not _entered(ledger, begun, guarantee):
                 ledger.spend(*promises, start=0, stop=n)
             with charged(ledger):
-                save_maps(folder, mechanism.draw_maps(domain.features, entropy))  # type: ignore[attr-defined]
+                save_maps(folder, mechanism.draw_maps(domain.features, entropy))
                 begun = replace(begun, stage=CHARGED)
                 begun.save(folder)
         with charged(ledger):
