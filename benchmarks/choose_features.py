@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "paper")]
 
 from frontier_tables import SCATTER  # noqa: E402 (benchmarks/paper is a folder of modules)
-from whole_record import TABLES, Table, pool_of  # noqa: E402
+from whole_record import TABLES, Table  # noqa: E402
 
 from botorch_private import (  # noqa: E402
     Curator,
@@ -42,7 +42,7 @@ from botorch_private import (  # noqa: E402
 
 RESULTS = HERE / "results"
 KEPT = RESULTS / "choose_features" / "runs.jsonl"
-FIRST_SEED, ROUNDS, INITIAL = 2_000, 50, 5
+FIRST_SEED, ROUNDS, INITIAL = 7_000, 50, 5
 COUNT = 4
 HISTORY_EPSILON, DELTA = 1.0, 1e-5
 BEST = {"avtisst", "hday"}  # most correlated in all 8,126 stays
@@ -66,12 +66,13 @@ def table() -> Table:
 
 def choice_of(seed: int) -> tuple[Tensor, Tensor, FeatureChoice]:
     """Records and outcomes of the pool, and what the history chose."""
-    records, outcomes, old, old_outcomes = pool_of(table(), seed)
+    old, pool = table().halves(seed)
+    records, outcomes = table().records, table().outcomes_of(seed)
     outcome_range = table().outcome_range
     assert outcome_range is not None
     choice = choose_features(
-        old,
-        old_outcomes,
+        records[old],
+        outcomes[old],
         table().scaling,
         COUNT,
         outcome_range=outcome_range,
@@ -79,7 +80,7 @@ def choice_of(seed: int) -> tuple[Tensor, Tensor, FeatureChoice]:
         delta=DELTA,
         generator=_generator(seed, 2),
     )
-    return records, outcomes, choice
+    return records[pool], outcomes[pool], choice
 
 
 def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
@@ -102,8 +103,8 @@ def run(arm: str, epsilon: float, seed: int) -> dict[str, Any]:
     values = np.array([value for _, value in modeler.history])
     best = float(outcomes.max())
     return {
-        "regret": (best - values.max()) / table().sigma,
-        "gap": (best - values[INITIAL:].mean()) / table().sigma,
+        "regret": (best - values.max()) / table().sigma_y,
+        "gap": (best - values[INITIAL:].mean()) / table().sigma_y,
         "both": set(choice.features) >= BEST,
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from frontier import BASE, DELTA, EPSILONS, FEW_EPSILONS, INITIAL, NO_NOISE, SETUPS, TWICE, Point
+from frontier import BASE, DELTA, EPSILONS, FEW_EPSILONS, INITIAL, NO_NOISE, SETUPS, Point
 from frontier_summary import Found
 from frontier_tables import table_named
 from markdown import markdown
@@ -19,8 +19,8 @@ a small step. Every search starts
 from {INITIAL} random records (the same for all lines of a run) and asks for T = 50 more; regret is
 simple, in σ_y: mean ± standard error. "At random" is what {INITIAL} + T records chosen at random are
 expected to leave, by order statistics. δ = {DELTA:g}. The base is what curator and modeler get without a
-choice of their own, but for two that the kind of problem suggests: `NoisyProjection(epsilon, delta)`,
-and `Modeler(release, beta_scale=0.2, outcome_noise=0.4)`, the latter for outcomes of people and markets
+choice of their own, but for one that the kind of problem suggests: `NoisyProjection(epsilon, delta)`,
+and `Modeler(release, outcome_noise=0.4)`, the latter for outcomes of people and markets
 (0.1 for molecules, nothing for functions). Hyperparameters are learned from the answers. The other
 tables change one thing each. Releases are private but for the seeds that make a benchmark repeatable."""
 
@@ -39,12 +39,11 @@ def write(found: Found) -> list[str]:
     """The part of the page, as lines."""
     tables = list(dict.fromkeys(point.table for point in found))
     runs = len(next(iter(found.values())).simple)
-    twice = " and ".join(f'"{name}"' for name in TWICE)
     return [
         *(
             "# Regret against the epsilon of one unit",
             "",
-            f"{_INTRODUCTION} {runs} runs of each point, twice as many for {twice}.",
+            f"{_INTRODUCTION} {runs} runs of each point.",
             "",
         ),
         *("![Regret against epsilon](results/frontier.png)", ""),
@@ -57,7 +56,8 @@ def write(found: Found) -> list[str]:
 
 def _base(found: Found, tables: list[str]) -> Iterator[str]:
     yield from ("## The base, at every epsilon", "")
-    epsilons = [e for e in (*EPSILONS, NO_NOISE) if Point(tables[0], BASE.name, e) in found]
+    run = {point.epsilon for point in found if point.setup == BASE.name}
+    epsilons = [epsilon for epsilon in (*EPSILONS, NO_NOISE) if epsilon in run]
     head = ("table", *(_epsilon(epsilon) for epsilon in epsilons), "at random")
     rows = [
         (
@@ -164,11 +164,12 @@ _COLOURS = dict(
             "#D55E00",
             "#999999",
             "#7B3F00",
+            "#F0E442",
         ),
         strict=True,
     )
 )
-_MARKERS = dict(zip(SETUPS, "osv^DP*Xh", strict=True))
+_MARKERS = dict(zip(SETUPS, "osv^DP*Xhp", strict=True))
 
 
 def _panel(axes, found: Found, table: str) -> None:

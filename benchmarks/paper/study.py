@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bound
 import figure
@@ -20,6 +22,9 @@ from problems import PROBLEMS
 from store import RunStore, fingerprint
 from summary import results_of, write_curves
 
+# The frontier by the noise and the rule of before, as it was written then.
+_BEFORE = Path(__file__).parent / "frontier_before.md"
+
 
 @dataclass(frozen=True)
 class Study:
@@ -29,10 +34,12 @@ class Study:
         problems: Names of the paper's problems.
         frontier: Whether the privacy-utility frontier is run.
         runs: Runs of each cell, by problem.
-        frontier_runs: Runs of each point of the frontier; twice as many for `frontier.TWICE`.
+        frontier_runs: Runs of each point of the frontier.
         whole_record_runs: Runs of each of its points for a whole record.
         rounds: Of each run; None: the paper's, and 50 for the frontier.
         quick: Whether two epsilons of the frontier are enough, and one of a whole record.
+        finished: Whether nothing of the frontier is run, and points that are not finished are left out,
+            or, for a whole record, taken from its tidy table of before.
     """
 
     problems: tuple[str, ...]
@@ -42,6 +49,7 @@ class Study:
     whole_record_runs: int
     rounds: int | None
     quick: bool = False
+    finished: bool = False
 
     @property
     def suffix(self) -> str:
@@ -94,14 +102,30 @@ def _frontier(study: Study, store: RunStore, results: Path, workers: int | None)
     rounds = study.rounds or frontier.ROUNDS
     found = {}
     for name in TABLES:
-        seeds = range(study.frontier_runs * (2 if name in frontier.TWICE else 1))
+        seeds = range(study.frontier_runs)
         points = list(frontier.points(name, quick=study.quick))
+        if study.finished:
+            points = _finished(points, store, seeds, rounds, frontier.key)
         jobs = list(frontier.jobs(points, seeds, rounds))
         complete(store, jobs, workers=workers, label=f"frontier: {name}")
         found |= frontier_summary.regrets_of(table_named(name), points, store, seeds, rounds)
     frontier_summary.write(found, results / "frontier.csv")
     frontier_page.draw(found, results / "frontier.png")
-    return [*_whole_record(study, found, store, results, workers), *frontier_page.write(found)]
+    lines = [*_whole_record(study, found, store, results, workers), *frontier_page.write(found)]
+    if study.finished:
+        lines += ["", *_BEFORE.read_text(encoding="utf-8").splitlines()]
+    return lines
+
+
+def _finished(
+    points: list[frontier.Point],
+    store: RunStore,
+    seeds: range,
+    rounds: int,
+    key: Callable[[frontier.Point, int, int], tuple[Any, ...]],
+) -> list[frontier.Point]:
+    """Points all of whose runs are kept."""
+    return [point for point in points if all(key(point, seed, rounds) in store for seed in seeds)]
 
 
 def _whole_record(
@@ -110,6 +134,12 @@ def _whole_record(
     first, rounds = whole_record.FIRST_SEED, study.rounds or frontier.ROUNDS
     seeds = range(first, first + study.whole_record_runs)
     points = {name: list(whole_record.points(name, quick=study.quick)) for name in whole_record.TABLES}
+    wanted = [point for each in points.values() for point in each]
+    if study.finished:
+        points = {
+            name: _finished(each, store, seeds, rounds, whole_record.key)
+            for name, each in points.items()
+        }
     jobs = [job for each in points.values() for job in whole_record.jobs(each, seeds, rounds)]
     complete(store, jobs, workers=workers, label="whole record")
     found = {}
@@ -117,6 +147,9 @@ def _whole_record(
         table = whole_record.searched(name)
         found |= frontier_summary.regrets_of(table, each, store, seeds, rounds, whole_record.key)
     rows = list(whole_record_page.rows_of(found, per_unit))
-    whole_record_page.write_table(rows, results / "whole_record.csv")
+    table = results / "whole_record.csv"
+    if study.finished:
+        rows = whole_record_page.filled_up(rows, wanted, whole_record_page.read_table(table))
+    whole_record_page.write_table(rows, table)
     whole_record_page.draw(rows, results / "whole_record.png")
     return whole_record_page.write(rows)

@@ -160,8 +160,7 @@ def run_once(name: str, arm: str, epsilon: float, seed: int, rounds: int) -> lis
         records = table.records[table.halves(seed)[1]][:, columns]
         published = publish(records, domain, mechanism, generator=noise)
     values = table.draw_outcomes(seed)[published.permutation]
-    options = {"beta_scale": 0.2, "exploration": "theory"} if arm == NOISE else {}
-    modeler = Modeler(published.release, n_initial=INITIAL, generator=_generator(seed, 3), **options)
+    modeler = Modeler(published.release, n_initial=INITIAL, generator=_generator(seed, 3))
     for _ in range(INITIAL + rounds):
         row = modeler.ask()
         modeler.tell(row, float(values[row]))

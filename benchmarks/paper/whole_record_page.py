@@ -46,6 +46,7 @@ class Row(NamedTuple):
         runs: How many.
         regret: Simple, in sigma_y.
         chance: What as many records at random are expected to leave.
+        before: Whether the runs were made by an earlier version, whose rule for noise was another one.
     """
 
     table: str
@@ -56,6 +57,7 @@ class Row(NamedTuple):
     runs: int
     regret: Mean
     chance: float
+    before: bool = False
 
 
 def rows_of(found: Found, per_unit: Found) -> Iterator[Row]:
@@ -95,6 +97,14 @@ def row_of(point: Point, runs: int, regret: Mean, chance: float) -> Row:
     return Row(*point[:2], point.epsilon, point.epsilon, central, runs, regret, chance)
 
 
+def filled_up(rows: list[Row], wanted: list[Point], earlier: list[Row]) -> list[Row]:
+    """Rows in the order of the points; those that lack are the ones of an earlier table."""
+    known = {(*row[:2], row.stated): row._replace(before=True) for row in earlier}
+    known |= {(*row[:2], row.stated): row for row in rows}
+    filled = [known[tuple(point)] for point in wanted if tuple(point) in known]
+    return filled + [row for row in rows if row.arm == PER_UNIT]
+
+
 # --- the page ---
 
 _INTRODUCTION = f"""\
@@ -121,9 +131,12 @@ the outcome, or where a label is a lie more often than not."""
 _PER_UNIT_TEXT = f"""\
 The next part of this page states ε for one unit, a small step. `guarantee.whole_record` is what
 such a release costs on the axis above (δ = {UNIT_DELTA:g}): the first number of an entry, the
-second is the regret. These are the runs of the next part, fewer than 48, on the whole table; hospital
-is the two features of "hospital, few", all others are all features. A larger ε can cost less: from 5 on
-`"auto"` takes l2 Laplace noise for voices, and Gaussian noise below."""
+second is the regret. These are the runs of the next part, on the whole table; hospital
+is the two features of "hospital, few", all others are all features."""
+
+_BEFORE = """\
+† Runs of an earlier version. Those of cells were made by the rule of today, those of noise by a fifth
+of the theory's beta."""
 
 
 def write(rows: list[Row]) -> list[str]:
@@ -135,6 +148,7 @@ def write(rows: list[Row]) -> list[str]:
         *("# Regret against the epsilon of a whole record", "", *_INTRODUCTION.splitlines(), "", many),
         *("", "![Regret against the epsilon of a whole record](results/whole_record.png)", ""),
         *_whole(rows, tables),
+        *(("", *_BEFORE.splitlines()) if any(row.before for row in rows) else ()),
         *("", "## Where cells do not help", "", *_where_not(rows, tables), ""),
         *("## The promise per unit, on the same axis", "", *_PER_UNIT_TEXT.splitlines(), ""),
         *_per_unit(rows, tables),
@@ -193,7 +207,7 @@ def _per_unit(rows: list[Row], tables: list[str]) -> list[str]:
 
 
 def _regret(row: Row) -> str:
-    return f"{row.regret.value:.2f} ± {row.regret.error:.2f}"
+    return f"{row.regret.value:.2f} ± {row.regret.error:.2f}{' †' if row.before else ''}"
 
 
 def _two_digits(number: float) -> str:
@@ -209,14 +223,31 @@ def _two_digits(number: float) -> str:
 
 def write_table(rows: list[Row], path: Path) -> None:
     """Write one line for each point."""
-    head = (*Row._fields[:6], "simple_regret", "simple_regret_error", "chance")
+    head = (*Row._fields[:6], "simple_regret", "simple_regret_error", "chance", "before")
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(head)
         for row in rows:
             central = "" if math.isnan(row.central) else row.central  # all digits: never rounded down
             shown = (*(f"{each:.6g}" for each in (*row.regret, row.chance)),)
-            lines.writerow((*row[:2], row.epsilon, f"{row.stated:g}", central, row.runs, *shown))
+            before = "yes" if row.before else ""
+            lines.writerow((*row[:2], row.epsilon, f"{row.stated:g}", central, row.runs, *shown, before))
+
+
+def read_table(path: Path) -> list[Row]:
+    """Rows of a table that `write_table` wrote."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            Row(
+                *(line["table"], line["arm"], float(line["epsilon"]), float(line["stated"])),
+                float(line["central"] or math.nan),
+                int(line["runs"]),
+                Mean(float(line["simple_regret"]), float(line["simple_regret_error"])),
+                float(line["chance"]),
+                line.get("before") == "yes",
+            )
+            for line in csv.DictReader(file)
+        ]
 
 
 _LOOKS = {

@@ -24,11 +24,12 @@ from botorch_private.privacy.spending import compose, least_delta, total, total_
 
 FORMAT = FileFormat(
     "botorch-private ledger",
-    1,
+    2,  # with labels or l2 noise; it reads the first as well
     "a ledger",
     "restore it rather than starting anew, since what was spent is known from it alone",
     digest=False,
 )
+FIRST_FORMAT = replace(FORMAT, version=1)  # written where its programs can read what is in it
 
 
 class BudgetError(RuntimeError):
@@ -281,14 +282,14 @@ class Ledger:
                 for entry in entries
             ],
         }
-        return FORMAT.dumps(content, indent=1)
+        known = all(entry.guarantee.known_at_first for entry in entries)
+        return (FIRST_FORMAT if known else FORMAT).dumps(content, indent=1)
 
 
 def _needs_delta(budget: PrivacyGuarantee, asked: PrivacyGuarantee, *, again: bool) -> str:
     """What to say where no epsilon at all is enough, as for Gaussian noise at a delta of 0."""
     agreed = f"a delta of {budget.delta:g} only" if budget.delta else "no delta"
-    laws = [part.law for part in asked.parts or (asked,)]
-    kinds = {law.kind for law in laws if law is not None}
+    kinds = asked.kinds
     delta = round_up(asked.delta, 2)
     what = (
         "Gaussian noise" if "gaussian" in kinds else "l2 noise" if "l2" in kinds else "what is asked for"

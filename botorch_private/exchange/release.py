@@ -28,8 +28,8 @@ from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.rounding import round_up
 
 _NAME, _WANTED = "botorch-private release", "a whole release file, as Release.save writes it"
-NOISY_ROWS = FileFormat(_NAME, 1, _WANTED)
-LABELS = FileFormat(_NAME, 2, _WANTED)  # which reads the other one as well
+FIRST_FORMAT = FileFormat(_NAME, 1, _WANTED)  # written where its programs can read what is in it
+FORMAT = FileFormat(_NAME, 2, _WANTED)  # of labels and of l2 noise; it reads the first as well
 LABEL_COLUMNS = 2  # of a release of labels: the label, and the number of the row
 _LEAST_SHARE = 0.01
 _CHUNK_ROWS = 2**18
@@ -175,23 +175,25 @@ class Release:
         try:
             with utf8_name(path) as name, safe_open(name, framework="pt") as file:
                 metadata = file.metadata() or {}
-                version = LABELS.require(metadata, path)
+                version = FORMAT.require(metadata, path)
                 # safetensors maps the file: without a copy, rows would change along with it.
                 candidates = file.get_tensor("candidates").clone()
         except SafetensorError:
             pass
         if candidates is None:
             # Outside of the handler: what safetensors says of a file may be a piece of it.
-            raise LABELS.refusal(path, "is truncated or damaged")
+            raise FORMAT.refusal(path, "is truncated or damaged")
         settings = metadata.get("settings", "")
-        written = LABELS if version == LABELS.version else NOISY_ROWS
+        written = FORMAT if version == FORMAT.version else FIRST_FORMAT
         if _digest(written, candidates, settings) != metadata.get("sha256"):
-            raise LABELS.refusal(path, "was changed after saving")
+            raise FORMAT.refusal(path, "was changed after saving")
         return cls(candidates=candidates, **settings_from(settings))
 
     @property
     def _format(self) -> FileFormat:
-        return NOISY_ROWS if self.cells is None else LABELS
+        promises = (self.guarantee, self.outcome_guarantee)
+        known = all(promise is None or promise.known_at_first for promise in promises)
+        return FIRST_FORMAT if known and self.cells is None else FORMAT
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape

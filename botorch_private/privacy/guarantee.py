@@ -163,6 +163,17 @@ class PrivacyGuarantee:
         return answers and OUTCOMES_ALSO_BARE not in self.assumptions
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of the laws of its noise, those of all parts together."""
+        laws = (part.law for part in self.parts or (self,))
+        return frozenset(law.kind for law in laws if law is not None)
+
+    @property
+    def known_at_first(self) -> bool:
+        """Whether programs that read version 1 of files alone know its laws: there were two kinds."""
+        return self.kinds <= {"laplace", "gaussian"}
+
+    @property
     def shared_outcomes(self) -> bool:
         """Whether it is about answers whose outcomes may depend on other records as well."""
         return self.outcome_range is not None and SHARED_OUTCOMES in self.assumptions

@@ -410,6 +410,26 @@ def test_the_page_says_where_cells_do_not_help_and_both_promises():
     assert central <= float(shown.split("|")[4]) <= 1.1 * central
 
 
+def test_points_that_are_not_finished_are_of_the_table_of_before(tmp_path):
+    path = tmp_path / "whole_record.csv"
+    wanted = [frontier.Point("molecules", arm, 3.0) for arm in ("noise", "cells")]
+    old = [whole_record_page.row_of(point, 48, Mean(0.5, 0.05), 0.5) for point in wanted]
+    whole_record_page.write_table(old, path)
+    new = [whole_record_page.row_of(wanted[0], 48, Mean(0.2, 0.05), 0.5)]
+    rows = whole_record_page.filled_up(new, wanted, whole_record_page.read_table(path))
+    assert [(row.arm, row.regret.value, row.before) for row in rows] == [
+        ("noise", 0.2, False),
+        ("cells", 0.5, True),
+    ]
+    assert rows[1].central == old[1].central
+    text = "\n".join(whole_record_page.write(rows))
+    assert "| noise | 0.20 ± 0.05 |" in text
+    assert "| cells | 0.50 ± 0.05 † |" in text
+    assert "† Runs of an earlier version." in text
+    whole_record_page.write_table(rows, path)
+    assert [row.before for row in whole_record_page.read_table(path)] == [False, True]
+
+
 # --- the command ---
 
 
@@ -497,6 +517,7 @@ def test_workers_end_when_the_parent_is_killed(tmp_path):
         (["--output", __file__], "is a file, but a folder is written to"),
         (["--epsilon", "1"], "unrecognized arguments: --epsilon 1"),
         (["--part", "frontier", "--problem", "loan"], "argument --part: not allowed with --problem"),
+        (["--finished"], "argument --finished: only with --part frontier"),
     ],
 )
 def test_bad_arguments_are_refused_before_any_work(arguments, message, capsys, monkeypatch, in_the_tree):

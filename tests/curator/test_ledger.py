@@ -383,10 +383,18 @@ def test_a_torn_or_altered_file_is_refused(path):
         path.write_text(damaged)
         with pytest.raises(ValueError, match=r"restore it rather than starting anew"):
             Ledger(path=path)
-    newer = whole.replace('"format_version": 1', '"format_version": 2')
+    newer = whole.replace('"format_version": 1', '"format_version": 3')
     path.write_text(newer.replace('"entries"', '"spendings"'))
     with pytest.raises(ValueError, match=r"is of another version: upgrade"):
         Ledger(path=path)
+
+
+@pytest.mark.parametrize(("noise", "version"), [("laplace", 1), ("gaussian", 1), ("l2", 2)])
+def test_a_ledger_is_of_the_first_version_where_its_programs_know_the_noise(path, noise, version):
+    guarantee = NoisyProjection(1.0, 1e-6, noise=noise).guarantee(N, 2)
+    Ledger(path=path).spend(guarantee, start=0, stop=N)
+    assert json.loads(path.read_text())["format_version"] == version
+    assert Ledger(path=path).entries[0].guarantee == guarantee
 
 
 def test_a_file_in_another_format_is_refused_though_it_has_the_same_fields(path):

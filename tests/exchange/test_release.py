@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save as save_tensors
 
 from botorch_private import Curator, NoisyProjection, NoPrivacy, PublicScaling, Release
-from botorch_private.exchange.release import LABELS as FORMAT
+from botorch_private.exchange.release import FORMAT
 
 D = 3
 SEED = 7_654_321_987
@@ -25,10 +25,12 @@ REFUSALS = {
 ANY_REFUSAL = "|".join(REFUSALS.values())
 
 
-def make_release(n=6, generator=None):
+def make_release(n=6, generator=None, mechanism=None):
     records = torch.rand(n, D, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     scaling = PublicScaling([0.0] * D, [1.0] * D, names=["age", "weight", "pulse"])
-    return Curator(records, scaling, NoisyProjection(3.0), torch.zeros(n), generator=generator).release
+    return Curator(
+        records, scaling, mechanism or NoisyProjection(3.0), torch.zeros(n), generator=generator
+    ).release
 
 
 def same(first, second):
@@ -207,6 +209,23 @@ def test_changed_metadata_is_refused_for_what_it_is(saved, change, refusal):
     path.write_bytes(changed)
     with pytest.raises(ValueError, match=REFUSALS[refusal]):
         Release.load(path)
+
+
+@pytest.mark.parametrize(("noise", "version"), [("laplace", 1), ("gaussian", 1), ("l2", 2)])
+def test_a_program_that_does_not_know_the_noise_says_that_the_file_is_newer(tmp_path, noise, version):
+    """Version 0.1.0 knew two kinds, and read files of version 1 alone."""
+    path = tmp_path / "release.safetensors"
+    release = make_release(mechanism=NoisyProjection(1.0, 1e-6, noise=noise))
+    release.save(path)
+    metadata = header_of(path.read_bytes())["__metadata__"]
+    assert metadata["format_version"] == str(version)
+    first = dataclasses.replace(FORMAT, version=1)
+    if version == 1:
+        assert first.require(metadata, path) == 1
+    else:
+        with pytest.raises(ValueError, match=REFUSALS["version"]):
+            first.require(metadata, path)
+    assert Release.load(path).identity == release.identity
 
 
 def test_a_newer_version_is_refused_before_its_rows_are_read(tmp_path):

@@ -27,13 +27,15 @@ from botorch_private.privacy.steps import Step
 
 LAPLACE = NoisyProjection(1.0).guarantee(n=2004, d=2)
 GAUSSIAN = NoisyProjection(1.0, 1e-5, noise="gaussian").guarantee(n=2004, d=2)
-PROJECTED = NoisyProjection(1.0, 1e-5, projection_dim=5).guarantee(n=2004, d=20)
+PROJECTED = NoisyProjection(1.0, 1e-5, projection_dim=5, noise="gaussian").guarantee(n=2004, d=20)
+PROJECTED_L2 = NoisyProjection(1.0, 1e-5, projection_dim=5, noise="l2").guarantee(n=2004, d=20)
 WARD = Step("ward", ("ward=icu", "ward=other"), math.sqrt(2) / 0.1)
 STEPPED = replace(LAPLACE, unit=(0.1, 0.1), names=WARD.columns, steps=(WARD,))
 GUARANTEES = [
     LAPLACE,
     GAUSSIAN,
     PROJECTED,
+    PROJECTED_L2,
     SpectralProjection(1.0, 1e-5, 3).guarantee(2004, 2),
     NoPrivacy().guarantee(2004, 2),
     replace(LAPLACE, unit=(1.0, 2.0), names=("a", "b"), radius=25.0).voided("because"),
@@ -372,6 +374,30 @@ def test_a_projected_event_pays_its_delta_in_a_mixture():
     # It beats basic composition here, and an accountant that forgot the event's delta would not
     # report as much.
     basic = gaussian_epsilon(ideal_delta, np.sqrt(squares), weights) + count * pure.epsilon
+    assert accountant(0.0) * (1 + 1e-6) < total.epsilon < basic
+
+
+def test_each_projected_l2_draw_is_an_event_with_a_delta_of_its_own_in_a_mixture():
+    """It has neither Gaussian shifts nor losses of its own to compose."""
+    pure = NoisyProjection(0.1).guarantee(2004, 20)
+    count, delta = 20, 1e-3
+    total = compose([*[PROJECTED_L2] * 2, *[pure] * count], delta=delta)
+    laws = [PROJECTED_L2.law] * 2 + [pure.law] * count
+    slack = sum(law.arithmetic_slack(1.0) for law in laws)
+    ideal_delta = (delta - len(laws) * DELTA_FP) * math.exp(-slack)
+
+    def accountant(event_delta):
+        epsilon = PROJECTED_L2.law.epsilon(1.0, ideal_delta / 4 + DELTA_FP)
+        events = [(epsilon, event_delta)] * 2 + [(pure.law.epsilon(1.0, 0.0), 0.0)] * count
+        loss = pld.privacy_loss_distribution.identity()
+        for each in events:
+            parameters = pld.common.DifferentialPrivacyParameters(*each)
+            loss = loss.compose(pld.privacy_loss_distribution.from_privacy_parameters(parameters))
+        return loss.get_epsilon_for_delta(ideal_delta) + slack
+
+    basic = 2 * PROJECTED_L2.law.epsilon(1.0, ideal_delta / 2 + DELTA_FP) + count * pure.epsilon
+    assert total.epsilon == pytest.approx(accountant(ideal_delta / 4), rel=1e-12)
+    # An accountant that forgot the events' delta would not report as much.
     assert accountant(0.0) * (1 + 1e-6) < total.epsilon < basic
 
 

@@ -95,8 +95,8 @@ def add(verbs: Any) -> None:
         type=float,
         default=0.0,
         metavar="D",
-        help="delta in [0, 1), far below 1 / records; above 0, Gaussian noise is used where it is "
-        "smaller (default: 0)",
+        help="delta in [0, 1), far below 1 / records; above 0, the noise is smaller from about 4 "
+        "features on (default: 0)",
     )
     option(
         "--noise",

@@ -27,6 +27,7 @@ from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 NOISES = ("auto", "laplace", "l2", "gaussian")
 _NAMES = {"laplace": "l2 Laplace", "l2": "l2", "gaussian": "Gaussian"}
+_WORTH_A_DELTA = 0.99
 _LARGEST_PURE = 1e300  # the scale of the noise is still a number
 _NUDGE = 1e-11
 _ITERATIONS = 50
@@ -38,7 +39,8 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
 
     Args:
         noise: ``"laplace"``, ``"l2"``, ``"gaussian"``, or ``"auto"``: the one with the smallest variance
-            per coordinate. ``"auto"`` with ``delta = 0`` is l2 Laplace.
+            per coordinate, or l2 Laplace where no other one saves 1 % of it: that is pure, with
+            ``delta = 0`` in any case.
         epsilon: Privacy parameter at one unit, > 0; see `refuse_epsilon`.
         delta: Privacy parameter in [0, 1); all but l2 Laplace need more than `noise_law.DELTA_FP`.
         dim: Coordinates that carry noise, ``min(projection_dim, features)``.
@@ -48,13 +50,9 @@ def calibrate(noise: str, epsilon: float, delta: float, *, dim: int, features: i
         A law whose ``epsilon(1, delta)`` is at most ``epsilon``, rounding and arithmetic included.
     """
     refuse_epsilon(noise, epsilon, delta)
-    if noise == "auto":
-        laplace = _laplace(epsilon, dim=dim, features=features)
-        if delta <= DELTA_FP:
-            return laplace
-        gaussian = _gaussian(epsilon, delta, dim=dim, features=features)
-        return gaussian if gaussian.variance < laplace.variance else laplace
-    if noise == "laplace":
+    if noise == "auto" and delta > DELTA_FP:
+        return _narrowest(epsilon, delta, dim=dim, features=features)
+    if noise in ("auto", "laplace"):
         return _laplace(epsilon, dim=dim, features=features)
     if delta <= DELTA_FP:
         raise ValueError(
@@ -155,6 +153,19 @@ def unrounded(law: NoiseLaw, count: int, entropy: Entropy) -> np.ndarray:
     return directions
 
 
+def _narrowest(epsilon: float, delta: float, *, dim: int, features: int) -> NoiseLaw:
+    laws = [_gaussian(epsilon, delta, dim=dim, features=features)]
+    if dim <= LARGEST_L2_DIM:
+        laws.append(_l2(epsilon, delta, dim=dim, features=features))
+    least = min(laws, key=lambda law: law.variance)
+    try:
+        laplace = _laplace(epsilon, dim=dim, features=features)
+    except _TooWideError:  # in thousands of dimensions it is far wider than the others
+        return least
+    # A pure promise is worth more than a last per cent.
+    return least if least.variance < _WORTH_A_DELTA * laplace.variance else laplace
+
+
 def _laplace(epsilon: float, *, dim: int, features: int) -> NoiseLaw:
     unit = NoiseLaw("laplace", dim, 1.0, features)
     return _solve(unit, epsilon, DELTA_FP, lambda rest: (unit.sensitivity + unit.rounding) / rest)
@@ -211,8 +222,12 @@ def _solve(
     raise _too_wide(unit, epsilon)
 
 
-def _too_wide(unit: NoiseLaw, epsilon: float) -> ValueError:
-    return ValueError(
+class _TooWideError(ValueError):
+    """Noise would be too wide for float64."""
+
+
+def _too_wide(unit: NoiseLaw, epsilon: float) -> _TooWideError:
+    return _TooWideError(
         f"epsilon must be larger for noise in {unit.dim} dimensions: float64 cannot draw noise that "
         f"wide on a grid of {unit.grid}, got {epsilon!r}"
     )

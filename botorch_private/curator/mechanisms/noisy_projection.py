@@ -48,9 +48,9 @@ class NoisyProjection:
         noise: ``"laplace"`` (l2 Laplace: pure, epsilon grows linearly with distance), ``"l2"`` (the same
             density with less noise, needs ``delta > 0``; epsilon grows little faster than linearly, and
             has a pure bound beside), ``"gaussian"`` (needs ``delta > 0``, epsilon grows faster), or
-            ``"auto"``: the smallest variance per coordinate. With ``projection_dim < d``, l2 Laplace
-            must pay ``sqrt(d/r)``; ``"auto"`` with ``delta = 0`` is refused there rather than paying it
-            in silence.
+            ``"auto"``: the smallest variance per coordinate, or l2 Laplace within 1 % of it. With
+            ``projection_dim < d``, l2 Laplace must pay ``sqrt(d/r)``; ``"auto"`` with ``delta = 0`` is
+            refused there rather than paying it in silence.
 
     Raises:
         ValueError: If a parameter is outside its range.

@@ -42,17 +42,29 @@ def test_mean_norm_equals_published_numbers(k, position, epsilon):
     assert laplace * k == pytest.approx(expected_laplace, rel=5e-3)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "crossover"), [(0.5, 12), (1, 13), (2, 15), (3, 17), (5, 19), (8, 23), (15, 29)]
-)
-def test_auto_switches_to_gaussian_where_its_variance_is_smaller(epsilon, crossover):
-    kinds = {k: calibrate("auto", epsilon, 1e-5, dim=k, features=k).kind for k in range(1, 40)}
-    assert kinds == {k: "laplace" if k < crossover else "gaussian" for k in range(1, 40)}
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 8.0])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 12, 22, 60])
+def test_auto_takes_the_smallest_variance_and_pure_noise_within_a_per_cent(epsilon, k):
+    laws = {
+        kind: calibrate(kind, epsilon, 1e-5, dim=k, features=k) for kind in ("laplace", "l2", "gaussian")
+    }
+    auto = calibrate("auto", epsilon, 1e-5, dim=k, features=k)
+    least = min(laws.values(), key=lambda law: law.variance)
+    pure = least.variance >= 0.99 * laws["laplace"].variance
+    assert auto == (laws["laplace"] if pure else least)
+    assert auto.kind == ("laplace" if k <= 2 else "l2") or k in (3, 4)
 
 
 def test_auto_without_delta_is_laplace_in_any_dimension():
     for delta in (0.0, DELTA_FP):  # the sampler's share alone is no delta
         assert calibrate("auto", 1.0, delta, dim=500, features=500).kind == "laplace"
+
+
+def test_auto_needs_no_l2_laplace_where_that_cannot_be_drawn():
+    with pytest.raises(ValueError, match="epsilon must be larger for noise in 10000 dimensions"):
+        calibrate("laplace", 0.25, 0.0, dim=10_000, features=10_000)
+    law = calibrate("auto", 0.25, 1e-5, dim=10_000, features=10_000)
+    assert law.variance == calibrate("gaussian", 0.25, 1e-5, dim=10_000, features=10_000).variance
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])

@@ -167,9 +167,9 @@ def test_noise_variance_is_that_of_the_released_rows(d):
     ("arguments", "delta", "kind"),
     [
         ({"epsilon": 1.0}, DELTA_FP, "laplace"),
-        ({"epsilon": 1.0, "delta": 1e-5}, DELTA_FP, "laplace"),
+        ({"epsilon": 1.0, "delta": 1e-5}, 1e-5, "l2"),
         ({"epsilon": 1.0, "delta": 1e-5, "noise": "gaussian"}, 1e-5, "gaussian"),
-        ({"epsilon": 1.0, "delta": 1e-3, "projection_dim": 8}, 1e-3, "gaussian"),
+        ({"epsilon": 1.0, "delta": 1e-3, "projection_dim": 8}, 1e-3, "l2"),
         ({"epsilon": 1.0, "projection_dim": 2, "noise": "laplace"}, DELTA_FP, "laplace"),
     ],
 )
