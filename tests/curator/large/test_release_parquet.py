@@ -30,10 +30,13 @@ from botorch_private import (
     RowMap,
     SpectralProjection,
     YesNo,
+    audit,
     release_parquet,
 )
+from botorch_private.curator.large import gather as gathering
 from botorch_private.curator.large import release_parquet as driver
 from botorch_private.curator.large import scatter as scattering
+from botorch_private.curator.publish import publish
 
 SCALING = PublicScaling([0.0, 0.0], [10.0, 1.0], names=["age", "dose"])
 N, FILES = 600, 4
@@ -81,8 +84,6 @@ def test_a_place_in_the_map_is_that_of_the_record(table, tmp_path):
 
 def test_the_guarantee_is_that_of_a_release_in_one_piece(table, tmp_path):
     parts = released(table, tmp_path / "out")
-    from botorch_private.curator.publish import publish
-
     whole = publish(table[1], SCALING, NoisyProjection(3.0)).release
     assert parts.guarantee == whole.guarantee
     again = parts.whole()
@@ -106,6 +107,7 @@ def test_all_files_share_one_projection(table, tmp_path, dim):
     assert float((scaled @ solution - rows).abs().max()) < 0.1
 
 
+@pytest.mark.slow
 def test_the_order_says_nothing_of_the_file(table, tmp_path):
     """Chi-squared over 40 releases: quarters of the released rows against the four files."""
     counts = np.zeros((4, FILES))
@@ -253,6 +255,7 @@ def test_a_release_is_charged_once_wherever_it_is_killed(table, tmp_path, monkey
     assert RowMap.load(tmp_path / "out.map").release == parts.identity
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_nothing_or_a_whole_release(table, tmp_path):
     script = (
         "import os, sys\n"
@@ -388,3 +391,37 @@ def test_a_changed_manifest_is_refused(table, tmp_path):
     file.write_text(file.read_text().replace('"rows": ', '"rows": 1'))
     with pytest.raises(ValueError, match="was changed after saving"):
         ReleasedParts.load(file)
+
+
+# --- the order, by the audit that ships ---
+
+
+def sixteen(tmp_path):
+    """A table that is sorted over 16 files."""
+    ages = np.sort(np.random.default_rng(3).uniform(0, 10, 1600))
+    frame = pd.DataFrame({"age": ages, "dose": 0.5 + 0.04 * ages})
+    (tmp_path / "sorted").mkdir()
+    for i in range(16):
+        frame[100 * i : 100 * (i + 1)].to_parquet(tmp_path / "sorted" / f"{i:02d}.parquet")
+    return (tmp_path / "sorted",), SCALING.transform(frame)
+
+
+def test_the_order_audit_finds_nothing_in_sorted_files(tmp_path):
+    source, scaled = sixteen(tmp_path)
+    parts = released(source, tmp_path / "out", NoisyProjection(20.0), bucket_bytes=2**11)
+    assert not audit.order_audit(parts.whole(), scaled, progress=False).found
+
+
+@pytest.mark.parametrize("leak", ["a bucket for each file", "no order in a bucket"])
+def test_the_order_audit_finds_a_shuffle_within_blocks(tmp_path, monkeypatch, leak):
+    """What block-wise shuffling leaks: on sorted files the place of a row tells its file."""
+    source, scaled = sixteen(tmp_path)
+    if leak == "a bucket for each file":
+        monkeypatch.setattr(
+            scattering, "below", lambda _, bound, count: np.full(count, bound - 1, dtype=np.uint64)
+        )
+        monkeypatch.setattr(gathering, "permutation", lambda _, n: np.arange(n))
+    else:
+        monkeypatch.setattr(gathering, "permutation", lambda _, n: np.arange(n))
+    parts = released(source, tmp_path / "out", NoisyProjection(20.0), bucket_bytes=2**13)
+    assert audit.order_audit(parts.whole(), scaled, progress=False).found
