@@ -33,12 +33,20 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
+    from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
+    from botorch_private.exchange.named_goals import Constrained, Scalarized
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.exchange.released_parts import ReleasedParts
     from botorch_private.exchange.search_prior import SearchPrior
-    from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
+    from botorch_private.modeler.acquisition import (
+        DiscreteStraddle,
+        DiscreteUCB,
+        TiedScoresWarning,
+        ucb_beta,
+    )
     from botorch_private.modeler.denoised_release import DenoisedRelease
+    from botorch_private.modeler.goals.above import RowsAbove
     from botorch_private.modeler.history import History
     from botorch_private.modeler.modeler import Modeler
     from botorch_private.modeler.models import (
@@ -61,14 +69,17 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Above",
     "BudgetError",
     "Category",
     "CellResponse",
     "Cells",
     "ClippedRecordsWarning",
+    "Constrained",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
+    "DiscreteStraddle",
     "DiscreteUCB",
     "Drawn",
     "Encoding",
@@ -77,8 +88,10 @@ __all__ = [
     "LabelKernel",
     "Ledger",
     "ManyCellsWarning",
+    "Maximize",
     "MeasurementError",
     "Mechanism",
+    "Minimize",
     "Modeler",
     "NoPrivacy",
     "NoValueError",
@@ -98,9 +111,13 @@ __all__ = [
     "RemoteCurator",
     "RemoteError",
     "RowMap",
+    "RowsAbove",
+    "Scalarized",
     "SearchPrior",
     "SpectralProjection",
+    "Target",
     "TiedScoresWarning",
+    "TopK",
     "WithdrawnError",
     "YesNo",
     "add_noise",
@@ -122,14 +139,17 @@ __version__ = "0.1.0"
 
 # Names load when they are first used: `botorch-private --help` does not wait for BoTorch.
 _HOMES = {
+    "Above": "exchange.goals",
     "BudgetError": "curator.ledger",
     "Category": "curator.features.kinds",
     "CellResponse": "curator.cells.cell_response",
     "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
+    "Constrained": "exchange.named_goals",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
+    "DiscreteStraddle": "modeler.acquisition",
     "DiscreteUCB": "modeler.acquisition",
     "Drawn": "curator.mechanisms",
     "Encoding": "curator.features.encoding",
@@ -138,8 +158,10 @@ _HOMES = {
     "LabelKernel": "modeler.models.label_kernel",
     "Ledger": "curator.ledger",
     "ManyCellsWarning": "curator.cells.cell_response",
+    "Maximize": "exchange.goals",
     "MeasurementError": "curator.objective",
     "Mechanism": "curator.mechanisms",
+    "Minimize": "exchange.goals",
     "Modeler": "modeler.modeler",
     "NoPrivacy": "curator.mechanisms",
     "NoValueError": "exchange.observation",
@@ -159,9 +181,13 @@ _HOMES = {
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
     "RowMap": "curator.large.row_map",
+    "RowsAbove": "modeler.goals.above",
+    "Scalarized": "exchange.named_goals",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
+    "Target": "exchange.goals",
     "TiedScoresWarning": "modeler.acquisition",
+    "TopK": "exchange.goals",
     "WithdrawnError": "exchange.observation",
     "YesNo": "curator.features.kinds",
     "add_noise": "curator.mechanisms",

@@ -114,6 +114,7 @@ def _in_raw_units(
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
         steps=scaling.steps,
+        log_columns=scaling.log_columns,
         radius=scaling.radius,
         assumptions=(*guarantee.assumptions, *of_history),
         seeded=seeded,
@@ -131,6 +132,7 @@ def publish(
     mechanism: Mechanism,
     *,
     outcome_guarantee: PrivacyGuarantee | None = None,
+    outcome_names: tuple[str, ...] = (),
     answers_promised: bool = False,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
@@ -143,6 +145,7 @@ def publish(
         mechanism: How rows are released.
         outcome_guarantee: What is promised about the answers to come, to be stated in the release.
             None: outcomes will be answered as they are.
+        outcome_names: Names of the outcomes, where a record has several.
         answers_promised: Whether an earlier release promised the same answers, with noise that is kept.
         ledger: Where to enter the release and the promised answers, before anything is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
@@ -187,7 +190,11 @@ def publish(
             )
         if isinstance(domain, Cells):
             release = Release.of_labels(
-                drawn.rows[:, 0], domain.space, guarantee, outcome_guarantee=outcome_guarantee
+                drawn.rows[:, 0],
+                domain.space,
+                guarantee,
+                outcome_guarantee=outcome_guarantee,
+                outcome_names=outcome_names,
             )
         else:
             release = Release(
@@ -197,6 +204,7 @@ def publish(
                 noise_dim=noise_dim,
                 isotropic=isotropic,
                 outcome_guarantee=outcome_guarantee,
+                outcome_names=outcome_names,
             )
         return Published(release, order, drawn.row_map, drawn.more, domain)
 
@@ -232,7 +240,8 @@ def publish_more(
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
     table = scaling.check(records)
-    if old.outcome_guarantee is not None and old.outcome_guarantee.parts:
+    promised = old.outcome_guarantee
+    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
         raise ValueError(
             "records can only be added where outcomes are a matter of their own record, but here they "
             "may depend on others (shared_outcomes=True): a new record would change earlier answers"
@@ -265,6 +274,7 @@ def publish_more(
                 scaling.space,
                 guarantee,
                 outcome_guarantee=old.outcome_guarantee,
+                outcome_names=old.outcome_names,
             )
         else:
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)

@@ -11,6 +11,7 @@ error is averaged over records drawn at random, with fresh noise (Monte Carlo).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -32,8 +33,9 @@ from botorch_private.curator.mechanisms import NoisyProjection, OutcomeMechanism
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import sample_on_grid
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
-from botorch_private.report.attacker import feature_names
+from botorch_private.report.attacker import feature_names, in_raw_unit
 from botorch_private.report.audit_facts import CONFIDENCE, stated_mechanism
 from botorch_private.report.facts import Cost
 
@@ -102,6 +104,7 @@ def table_facts(
     noisy = None
     with suppress(ValueError):
         noisy = stated_mechanism(release)
+    unit, log = scaling.unit, scaling.log_columns
     errors = standard_errors = [None] * scaling.features
     draws, one_run = 0, None
     if isinstance(noisy, NoisyProjection):
@@ -110,12 +113,18 @@ def table_facts(
         if law.dim == scaling.features:
             draws = min(_DRAWS, max(_FEWEST_DRAWS, _ENTRIES // scaled.numel()), len(scaled))
             found = bayes_error(scaled, law, draws, progress)
-            errors, standard_errors = ((each * scaling.unit).tolist() for each in found)
+            errors, standard_errors = ((each * unit).tolist() for each in found)
+            errors = [in_raw_unit(each, i in log) for i, each in enumerate(errors)]
+            # Of a factor, to first order.
+            standard_errors = [
+                each * (errors[i] if i in log else 1.0) for i, each in enumerate(standard_errors)
+            ]
         if noisy.projection_dim is None and scaling.radius >= 1:
             some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
             one_run = one_run_audit(noisy, some, one_unit_away(some), confidence=CONFIDENCE)
     names = feature_names(release.guarantee)
-    spreads = (scaled.std(dim=0, correction=0) * scaling.unit).tolist()
+    spreads = (scaled.std(dim=0, correction=0) * unit).tolist()
+    spreads = [in_raw_unit(each, i in log) for i, each in enumerate(spreads)]
     declared = {column for s in (*release.guarantee.steps, *scaling.steps) for column in s.columns}
     steps = [
         None if name in declared else _step(release, column)
@@ -197,15 +206,21 @@ def _answers(release: Release) -> Findings | None:
     promised = release.outcome_guarantee
     if promised is None:
         return None
-    one = promised.parts[0] if promised.parts else promised
-    if one.law is None or one.outcome_range is None:
-        return None
-    settings = one.settings
-    return answers_audit(
-        OutcomeMechanism(
-            settings["epsilon"], settings["delta"], one.outcome_range, noise=settings["noise"]
-        )
-    )
+    found = [answers_audit(each) for each in _outcome_mechanisms(promised)]
+    if len(found) < 2:
+        return found[0] if found else None
+    checks = tuple(check for each in found for check in each.checks)
+    return Findings(checks, found[0].sees, found[0].unseen)
+
+
+def _outcome_mechanisms(promised: PrivacyGuarantee) -> Iterator[OutcomeMechanism]:
+    """The mechanism of the answers, or of each outcome where records have several."""
+    for one in {part.outcome_name: part for part in promised.parts or (promised,)}.values():
+        if one.law is not None and one.outcome_range is not None:
+            settings = one.settings
+            yield OutcomeMechanism(
+                settings["epsilon"], settings["delta"], one.outcome_range, noise=settings["noise"]
+            )
 
 
 def _step(release: Release, column: Tensor) -> Cost | None:

@@ -1,5 +1,6 @@
 """A browser without scripts: it keeps cookies, reads forms, and sends them as they stand."""
 
+import sqlite3
 from html.parser import HTMLParser
 
 import torch
@@ -26,6 +27,18 @@ def console_folder(path, *, identifiers=IDENTIFIERS, noised=False, max_queries=1
     )
     settings = {"outcome_name": "length of stay", "outcome_unit": "days", "plausible": (0.0, 120.0)}
     return make_folder(path, curator, identifiers=identifiers, **{**settings, **options})
+
+
+def many_asked(path, n):
+    """A folder of many records, "record 0" and so on, all asked for; quicker than one by one."""
+    folder = console_folder(path, identifiers=[f"record {i}" for i in range(n)], max_queries=None)
+    with sqlite3.connect(folder.database) as connection:
+        connection.execute(
+            "INSERT INTO query (row, state, asked, label) "
+            "SELECT row, 'pending', '2027-01-01T00:00:00.000000+00:00', identifier FROM record"
+        )
+    connection.close()
+    return folder
 
 
 class Page(HTMLParser):
@@ -72,6 +85,19 @@ class StaffBrowser:
         """Send a form of this page, with what it holds and what is typed."""
         filled = {**self.page.forms[action], **fields}
         self.page = Page(self.client.post(action, data=filled))
+        return self.page
+
+    def upload(self, content, *, headers=None, drop_csrf=False, **fields):
+        """Send a sheet, with what the form says."""
+        filled = {**self.open("/console/sheet").forms["/console/sheet"], **fields}
+        filled.pop("sheet", None)
+        if drop_csrf:
+            del filled["csrf"]
+        content = content.encode() if isinstance(content, str) else content
+        answer = self.client.post(
+            "/console/sheet", data=filled, files={"sheet": ("values.csv", content)}, headers=headers
+        )
+        self.page = Page(answer)
         return self.page
 
     def log_in(self, token=None):

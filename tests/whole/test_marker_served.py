@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from botorch_private.cli.main import main
 from botorch_private.curator.service import app as application
+from botorch_private.curator.service.agenda import Agenda
 from botorch_private.curator.service.log import PlainFormatter
 from botorch_private.curator.service.measuring import Measuring, MeasuringError
 from botorch_private.curator.service.reading import Reading
@@ -54,6 +55,14 @@ PATHS = [
     ("GET", f"/console/questions/{TEXT}"),
     ("POST", "/console/login"),
     ("POST", "/console/questions/1/check"),
+    ("POST", "/console/questions/1/take"),
+    ("POST", "/console/questions/1/arrangement"),
+    ("GET", "/console/questions/1/arrangement"),
+    ("GET", f"/console/worklist?find={TEXT}"),
+    ("GET", f"/console?view={TEXT}&find={TEXT}&page={TEXT}"),
+    ("POST", "/console/sheet"),
+    ("GET", f"/console/sheet?stored={TEXT}"),
+    ("POST", "/console/sheet/store"),
 ]
 
 
@@ -142,6 +151,8 @@ def test_an_error_that_nobody_foresaw_is_answered_and_logged_without_its_text(
 
     for name in ("_one", "_all"):
         monkeypatch.setattr(Reading, name, broken)
+    for name in ("count", "page"):
+        monkeypatch.setattr(Agenda, name, broken)
     monkeypatch.setattr(Store, "query", broken)
     with listening() as said:
         answers = served.everything()
@@ -190,7 +201,7 @@ def no_utf8(path, statement):
     connection.close()
 
 
-@pytest.mark.parametrize("verb", ["status", "export", "clock", "retry", "token"])
+@pytest.mark.parametrize("verb", ["status", "export", "clock", "retry", "token", "worklist", "import"])
 @pytest.mark.parametrize(
     "statement",
     [
@@ -206,9 +217,11 @@ def test_no_command_repeats_what_a_damaged_database_holds(tmp_path, verb, statem
         served.ask(0)
     served.store.close()
     no_utf8(served.folder.database, statement)
-    more = {"token": ["list"], "export": ["--output", str(tmp_path / "out.csv")]}
+    (tmp_path / "sheet.csv").write_text(f"identifier,value\n{TEXT}-0,{NUMBER}\n")
+    output = ["--output", str(tmp_path / "out.csv")]
+    more = {"export": output, "worklist": output, "import": [str(tmp_path / "sheet.csv")]}
     arguments = ["curator", verb, *(["list"] if verb == "token" else []), str(served.folder.path)]
-    arguments += more[verb] if verb == "export" else []
+    arguments += more.get(verb, [])
 
     def run():
         try:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from botorch_private.curator.service.reading import Reading
 
 _COLUMNS = ("state", "outcome", "answer", "revision", "asked", "settled")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def add(verbs: Any) -> None:
@@ -44,15 +43,13 @@ def export_csv(store: Reading) -> str:
 
     Texts that a spreadsheet would take for a formula are preceded by an apostrophe.
     """
+    from botorch_private.curator.service.sheet import harmless
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("query", "row", "identifier", *_COLUMNS, "reason"))
     for query in store.queries():
         values = (getattr(query, name) for name in _COLUMNS)
-        identifier = _plain(store.identifier(query.row))
-        writer.writerow((query.id, query.row, identifier, *values, _plain(query.reason)))
+        identifier = harmless(store.identifier(query.row))
+        writer.writerow((query.id, query.row, identifier, *values, harmless(query.reason)))
     return text.getvalue()
-
-
-def _plain(text: str | None) -> str | None:
-    return f"'{text}" if text and text.startswith(_FORMULA) else text

@@ -109,8 +109,19 @@ class Changes:
             raise ServiceError("withdrawn", f"query {number} was withdrawn")
         if token is not None:
             _refuse_while_measuring(query)
+        return self.settle(connection, query, outcome, token)
+
+    def settle(
+        self,
+        connection: sqlite3.Connection,
+        query: Question,
+        outcome: float,
+        token: int | None,
+        detail: str | None = None,
+    ) -> Question:
+        """Store the outcome of an open question, inside of a step; ``detail`` says where it is from."""
         self._settle(connection, query, outcome)
-        return self._changed(connection, token, "measured", number)
+        return self._changed(connection, token, "measured", query.id, detail)
 
     @step
     def correct(
@@ -234,7 +245,9 @@ class Changes:
                 f"all {limit} measurements are spent; rows that were asked before are still answered",
             )
         cursor = connection.execute(
-            "INSERT INTO query (row, state, asked) VALUES (?, ?, ?)", (row, State.PENDING, self.clock())
+            "INSERT INTO query (row, state, asked, label) "
+            "VALUES (?1, ?2, ?3, (SELECT identifier FROM record WHERE row = ?1))",
+            (row, State.PENDING, self.clock()),
         )
         number = cursor.lastrowid
         assert number is not None
@@ -242,6 +255,7 @@ class Changes:
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
         if known["outcome"] is not None:
             self._settle(connection, query, known["outcome"])
+            self._changed(connection, None, "known", number)
         return number
 
     def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
@@ -297,9 +311,11 @@ class Changes:
         changed = done.result()
         if isinstance(changed, Asked):
             changed = changed.query if changed.new else None
-        if isinstance(changed, Question):
-            for listener in self._listeners:
-                listener(changed)
+        changed = getattr(changed, "answered", changed)  # by outcomes that were known (`KnownOutcomes`)
+        for each in changed if isinstance(changed, list) else [changed]:
+            if isinstance(each, Question):
+                for listener in self._listeners:
+                    listener(each)
 
 
 def _refuse_while_measuring(query: Question) -> None:

@@ -123,7 +123,8 @@ class Drafts:
         return self._read("SELECT count(*) FROM draft")[0][0]
 
 
-_ENDED = "token IN (SELECT id FROM token WHERE revoked IS NOT NULL OR expires <= ?)"
+ENDED = "(revoked IS NOT NULL OR expires <= ?)"  # of a token, now
+_ENDED = f"token IN (SELECT id FROM token WHERE {ENDED})"
 
 
 def _kept(found: sqlite3.Row) -> KeptDraft:

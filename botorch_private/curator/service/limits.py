@@ -13,7 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 16 * 1024
-TOO_LARGE = f"a body must have at most {LARGEST_BODY} bytes"
+LARGEST_SHEET = 2**20  # a sheet that is sent to the console; it stays in memory, see `guard.read_upload`
+SHEET_PATH = "/console/sheet"
+TOO_LARGE = f"a body must have at most {LARGEST_BODY} bytes, and a sheet {LARGEST_SHEET}"
 _MOST_VISITORS = 10_000
 _SWEEP_SECONDS = 1.0
 _LONGEST_ADDRESS = 64
@@ -109,8 +111,13 @@ class StrictHeaders:
         await self._app(scope, receive, completed)
 
 
+def _inner_path(scope: Scope) -> str:
+    """The path of a request without the prefix of a proxy."""
+    return scope["path"].removeprefix(scope.get("root_path", ""))
+
+
 class BodyLimit:
-    """Refuse bodies above `LARGEST_BODY` bytes, whatever their header says.
+    """Refuse bodies above `LARGEST_BODY` bytes, sheets above `LARGEST_SHEET`, whatever the header says.
 
     Args:
         app: The application behind it.
@@ -130,7 +137,8 @@ class BodyLimit:
             return
         declared = Headers(scope=scope).get("content-length", "0")
         is_number = declared.isascii() and declared.isdigit() and len(declared) < _LONGEST_LENGTH
-        if not is_number or int(declared) > LARGEST_BODY:
+        largest = LARGEST_SHEET if _inner_path(scope) == SHEET_PATH else LARGEST_BODY
+        if not is_number or int(declared) > largest:
             raise HTTPException(413)
         read = 0
 
@@ -138,7 +146,7 @@ class BodyLimit:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > LARGEST_BODY:
+            if read > largest:
                 raise HTTPException(413)
             return message
 

@@ -27,6 +27,7 @@ _STAMPS = (
     ("token", "made"),
     ("token", "revoked"),
     ("draft", "time"),
+    ("sheet", "time"),
 )
 
 
@@ -71,6 +72,8 @@ def mend_clock(store: Store) -> Mended:
             connection.execute(
                 "UPDATE token SET expires = ? WHERE id = ?", (stamp(machine + length), token["id"])
             )
+        # Nobody knows how long a question was to be taken: whoever works on it takes it again.
+        connection.execute("UPDATE query SET taken_by = NULL, taken_until = NULL")
         stamps = 0
         for table, column in _STAMPS:
             stamps += connection.execute(

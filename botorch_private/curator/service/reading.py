@@ -8,9 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
-from botorch_private.curator.service.question import Question, count_used, get, question_from, replayed
+from botorch_private.curator.service.question import (
+    Question,
+    State,
+    count_used,
+    get,
+    question_from,
+    replayed,
+)
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
+
+_SETTLED = {  # each from an index of its own, and not sorted
+    State.MEASURED: (
+        "query INDEXED BY measured_last WHERE state = 'measured'",
+        "settled DESC, id DESC",
+    ),
+    State.WITHDRAWN: ("query INDEXED BY withdrawn WHERE state = 'withdrawn'", "id DESC"),
+}
 
 
 class Reading:
@@ -66,6 +81,41 @@ class Reading:
         )
         return [question_from(each) for each in found]
 
+    def count(self, state: str) -> int:
+        """How many questions are in a state that is settled."""
+        return self._one(f"SELECT count(*) FROM {_SETTLED[State(state)][0]}")[0]
+
+    def latest(self, state: str, *, start: int = 0, length: int) -> list[Question]:
+        """Questions that are settled, the latest first; see `count`."""
+        source, order = _SETTLED[State(state)]
+        found = self._all(f"SELECT * FROM {source} ORDER BY {order} LIMIT ? OFFSET ?", length, start)
+        return [question_from(each) for each in found]
+
+    def last_asked(self, state: str, length: int) -> list[Question]:
+        """The last of the questions in a state, in the order in which they were asked."""
+        found = self._all(
+            "SELECT * FROM query WHERE state = ? ORDER BY id DESC LIMIT ?", State(state), length
+        )
+        return [question_from(each) for each in reversed(found)]
+
+    def best(self, *, before: int | None = None) -> Question | None:
+        """The first question with the best outcome, of all or of those with a smaller number."""
+        goal = self.facts.goal
+        found = self._all(
+            "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
+            "ORDER BY CASE ?2 WHEN 'minimize' THEN outcome WHEN 'target' THEN abs(outcome - ?3) "
+            "ELSE -outcome END, id LIMIT 1",
+            before,
+            goal["kind"],
+            goal.get("value"),
+        )
+        return question_from(found[0]) if found else None
+
+    def outcomes(self) -> list[float]:
+        """All that was measured, in the order in which it was asked for."""
+        found = self._all("SELECT outcome FROM query WHERE state = 'measured' ORDER BY id")
+        return [row["outcome"] for row in found]
+
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
 
@@ -85,6 +135,14 @@ class Reading:
         limit = self.facts.max_queries
         return None if limit is None else limit - self.queries_used()
 
+    def known_waiting(self) -> int:
+        """How many known outcomes no question asked for yet. For the curator's eyes only."""
+        found = self._one(
+            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+        )
+        return found[0]
+
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
         return self._one("SELECT identifier FROM record WHERE row = ?", row)[0]
@@ -100,6 +158,16 @@ class Reading:
     def latest_time(self) -> str | None:
         """The latest time at which anything happened, UTC, ISO 8601."""
         return self._one("SELECT max(time) FROM event")[0]
+
+    def restored(self) -> str | None:
+        """Of when the backup is that the folder was put back from last; None: it never was."""
+        found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
+        return None if found is None else found["detail"]
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy all of the database, of one moment, whatever is written meanwhile."""
+        with self._reading:
+            self._reader.backup(target)
 
     def require_sound(self) -> None:
         """Read all of the database, once.

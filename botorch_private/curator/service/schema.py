@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.exchange.goals import Maximize, goal_from_dict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
@@ -64,8 +65,8 @@ CREATE TABLE event (                    -- what happened, never changed
 """
 _TABLES = re.findall(r"^CREATE TABLE (\w+)", SCHEMA, re.MULTILINE)
 
-# Folders of version 1 that were made before these were thought of get them when they are opened. Code of
-# that version reads such a folder as before.
+# Folders that were made before these were thought of get them when they are opened. Code of then reads
+# such a folder as before.
 ADDED = """
 CREATE TABLE IF NOT EXISTS draft (      -- typed by staff, and neither stored nor thrown away yet
     token INTEGER NOT NULL REFERENCES token (id),
@@ -80,7 +81,45 @@ CREATE TABLE IF NOT EXISTS health (     -- one row, written to see whether anyth
     id INTEGER PRIMARY KEY CHECK (id = 1),
     time TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS session (    -- who is logged in to the console
+    hash BLOB PRIMARY KEY,              -- SHA-256 of the cookie
+    token INTEGER NOT NULL REFERENCES token (id),
+    began REAL NOT NULL,                -- seconds since 1970
+    seen REAL NOT NULL
+) WITHOUT ROWID;
 """
+
+_IS_OPEN = "state IN ('pending', 'measuring', 'failed')"
+# What turns a folder of the version before into one of this version. An index of open questions is as
+# long as the queue, however many were settled. Its last columns let counts read nothing else.
+MIGRATIONS = {
+    2: f"""
+ALTER TABLE query ADD COLUMN label TEXT;        -- its record's identifier, to find it by
+ALTER TABLE query ADD COLUMN due TEXT;          -- day, YYYY-MM-DD
+ALTER TABLE query ADD COLUMN note TEXT;         -- of staff, for staff
+ALTER TABLE query ADD COLUMN taken_by INTEGER REFERENCES token (id);
+ALTER TABLE query ADD COLUMN taken_until TEXT;  -- free again from then on
+ALTER TABLE query ADD COLUMN measured_on TEXT;  -- day, as a sheet says it
+ALTER TABLE query ADD COLUMN comment TEXT;      -- on the measurement, as a sheet says it
+UPDATE query SET label = (SELECT identifier FROM record WHERE record.row = query.row);
+CREATE INDEX open_in_turn ON query (state <> 'failed', id, state) WHERE {_IS_OPEN};
+CREATE INDEX open_by_label ON query (label COLLATE NOCASE, id, label, state)
+    WHERE {_IS_OPEN};
+CREATE INDEX open_and_due ON query (due, id, state) WHERE {_IS_OPEN} AND due IS NOT NULL;
+CREATE INDEX open_and_taken ON query (taken_by, id, taken_until, state)
+    WHERE {_IS_OPEN} AND taken_by IS NOT NULL;
+CREATE INDEX measured_last ON query (settled, id, state) WHERE state = 'measured';
+CREATE INDEX withdrawn ON query (id, state) WHERE state = 'withdrawn';
+CREATE INDEX keys_of_query ON idempotency (query, token);
+CREATE INDEX record_identifier ON record (identifier);
+CREATE TABLE sheet (                    -- sent by staff, and neither stored nor thrown away yet
+    token INTEGER PRIMARY KEY REFERENCES token (id),
+    content TEXT NOT NULL,
+    form TEXT NOT NULL,                 -- how it is written, as JSON
+    time TEXT NOT NULL
+);
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -102,6 +141,7 @@ class FolderFacts:
         time_limit: Seconds for one call of that function.
         guarantee: What release and answers promise together, as JSON.
         guarantee_words: The same in words.
+        goal: What a search is after, as a goal's ``to_dict`` gives it.
     """
 
     n: int
@@ -117,11 +157,36 @@ class FolderFacts:
     time_limit: float
     guarantee: dict[str, Any]
     guarantee_words: str
+    goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Make a database what this version writes: whole, or not at all."""
+    connection.executescript(ADDED)
+    if _version(connection) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
+            for statement in re.sub("--.*", "", MIGRATIONS[version]).split(";"):
+                connection.execute(statement)
+            connection.execute(
+                "INSERT OR REPLACE INTO fact VALUES ('schema_version', ?)", (json.dumps(version),)
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT value FROM fact WHERE name = 'schema_version'").fetchone()
+    return 1 if found is None else json.loads(found["value"])
 
 
 def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
-    values = {**asdict(facts), "schema_version": SCHEMA_VERSION}
+    values = {**asdict(facts), "schema_version": 1}  # see `migrate`
     connection.executemany(
         "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
     )
@@ -143,7 +208,7 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
 
     values, there = or_refuse(read, lambda: ValueError(FOREIGN))
     version = values.pop("schema_version", None)
-    if version != SCHEMA_VERSION:
+    if isinstance(version, bool) or version not in range(1, SCHEMA_VERSION + 1):
         shown = version if isinstance(version, int) else "unknown"
         raise ValueError(
             f"its version is {shown} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
@@ -159,4 +224,6 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
         if values[name] is not None:
             low, high = values[name]
             values[name] = (low, high)
-    return FolderFacts(**values)
+    facts = FolderFacts(**values)
+    goal_from_dict(facts.goal)  # refuses what no goal is
+    return facts

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import httpx2
 import pytest
@@ -28,13 +29,13 @@ pytestmark = [
 class Served:
     """A folder served by a process of its own."""
 
-    def __init__(self, path, **options):
-        folder = console_folder(path, max_queries=30, **options)
+    def __init__(self, path, command="from botorch_private.cli.main import main; main()", **options):
+        folder = console_folder(path, **{"max_queries": 30, **options})
         store = folder.open()
+        self.names = [store.identifier(row) for row in range(store.facts.n)]
         self.staff = store.tokens.make("staff", "Ada Okafor").result()
         self._modeler = store.tokens.make("modeler", "M. Odeler").result()
         store.close()
-        command = "from botorch_private.cli.main import main; main()"
         self.process = subprocess.Popen(
             [sys.executable, "-c", command, "curator", "serve", str(path), "--port", "0"],
             stdout=subprocess.PIPE,
@@ -117,7 +118,7 @@ def test_a_day_at_the_console_by_keyboard_alone(chromium, served, scripts, rows)
     with opened(chromium, served, java_script_enabled=scripts) as page:
         log_in(page, served)
         page.wait_for_selector(f"#value-{first}:focus")
-        page.keyboard.type("3,5")
+        page.keyboard.type("3,500")
         press(page, "Enter", f"**/questions/{first}")
         page.wait_for_selector("#value:focus")
         assert page.locator("#value-problem").is_visible()
@@ -214,6 +215,76 @@ def test_a_page_elsewhere_can_neither_send_a_form_nor_show_the_console(chromium,
     assert served.ask(7)["state"] == "pending"
 
 
+def send_sheet(page, served, text):
+    page.goto(f"{served.address}/console/sheet")
+    page.set_input_files(
+        "#sheet", {"name": "values.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    )
+    with page.expect_navigation():
+        page.click("text=Look at it")
+
+
+def test_a_hundred_values_of_a_sheet_are_entered_in_three_steps_and_seconds(chromium, tmp_path):
+    names = [f"MRN-{i:04d}" for i in range(100)]
+    served = Served(tmp_path / "folder", identifiers=names, max_queries=None)
+    try:
+        for row in range(100):
+            served.ask(row)
+        text = "identifier;value\n" + "".join(f"{name};{i},5\n" for i, name in enumerate(names))
+        viewport = {"width": 390, "height": 800}  # a phone's
+        with opened(chromium, served, java_script_enabled=False, viewport=viewport) as page:
+            log_in(page, served)
+            began = time.monotonic()
+            page.click("text=Sheet")
+            page.select_option("#decimal", ",")
+            page.set_input_files(
+                "#sheet", {"name": "values.csv", "mimeType": "text/csv", "buffer": text.encode()}
+            )
+            page.click("text=Look at it")
+            page.click("text=Store 100 values")
+            assert "stored: 100 new values" in page.locator("[role=status]").inner_text()
+            assert time.monotonic() - began < 60
+        for row in range(100):
+            assert served.ask(row)["value"] == names.index(served.names[row]) + 0.5
+    finally:
+        served.stop()
+
+
+def test_a_worklist_is_printed_with_boxes_to_sign_and_nothing_else(chromium, served):
+    served.ask(10)
+    with opened(chromium, served, java_script_enabled=False) as page:
+        log_in(page, served)
+        page.goto(f"{served.address}/console/worklist")
+        page.emulate_media(media="print")
+        for away in ("nav", ".who", ".screen", ".skip"):
+            assert not page.locator(away).first.is_visible()
+        row = page.locator(".worklist tr", has_text=served.names[10])
+        boxes = [each.bounding_box() for each in row.locator("td.blank").all()]
+        assert len(boxes) == 3
+        assert all(box["width"] > 90 and box["height"] > 30 for box in boxes)
+        assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_two_people_share_the_queue_by_keyboard(chromium, served):
+    number = served.ask(11)["id"]
+    with opened(chromium, served, java_script_enabled=False) as page:
+        log_in(page, served)
+        page.focus("#find")
+        page.keyboard.type(served.names[11].upper()[:12])
+        press(page, "Enter", "**/console?find=*")
+        page.wait_for_selector(f"#value-{number}")
+        tab_to(page, "Take it, day, note")
+        press(page, "Enter", "**/arrangement")
+        tab_to(page, "Take it")
+        press(page, "Enter", "**/console?find=*")
+        assert "Taken by you, until" in page.locator("main").inner_text()
+        page.goto(f"{served.address}/console?view=mine")
+        assert page.locator("input.value[name=value]").count() == 1
+        tab_to(page, "Give it back")
+        press(page, "Enter", "**/console?view=mine")
+        assert page.locator("input.value[name=value]").count() == 0
+
+
 def visited(page, served, number):
     """All pages in turn, also those that say what went wrong."""
     console = f"{served.address}/console"
@@ -238,14 +309,32 @@ def visited(page, served, number):
         "",
         "/measured",
         "/progress",
+        "/sheet",
+        "/worklist",
+        "?view=mine&find=Pat",
+        "?find=nobody",
         f"/questions/{number}",
+        f"/questions/{number}/arrangement",
         f"/questions/{number}/refusal",
         "/x",
     ):
         yield at(path)
-    yield sent(f"/questions/{number}", value="3,5")
+    yield sent(f"/questions/{number}", value="3,500")
     yield sent(f"/questions/{number}", value="350")
     yield sent(f"/questions/{number}/refusal")
+    yield sent(f"/questions/{number}/arrangement")
+    at(f"/questions/{number}/arrangement")
+    page.fill("#note", "n" * 501)
+    page.click("text=Keep day and note")
+    yield "a note that is too long"
+    for name, text in (
+        ("a sheet to store", f"identifier,value\n{served.names[8]},3\n"),
+        ("a sheet of doubts", f"identifier,value\n{served.names[8]},300\n"),
+        ("a sheet that is refused", f"identifier,value\nnobody,3\n{served.names[8]},x\n"),
+        ("no sheet", "a,b\n"),
+    ):
+        send_sheet(page, served, text)
+        yield name
     settled = int(re.search(r"/measured/(\d+)", page.goto(f"{console}/measured").text())[1])
     yield at(f"/measured/{settled}")
     yield sent(f"/measured/{settled}", value="x", reason="")
@@ -267,3 +356,46 @@ def test_every_page_is_accessible_and_fits(chromium, served, scheme, width):
             assert over <= 0, f"{place} is {over} pixels too wide"
             assert page.title()
             assert page.evaluate("document.documentElement.lang") == "en"
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    """A console that looks for news every second."""
+    code = (
+        "from botorch_private.curator.service.console import news; news.REFRESH_SECONDS = 1; "
+        "from botorch_private.cli.main import main; main()"
+    )
+    server = Served(tmp_path / "hasty", command=code)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_news_come_by_themselves_and_what_is_typed_stays(chromium, hasty, width, scripts):
+    view = {"width": width, "height": 800}
+    with opened(chromium, hasty, java_script_enabled=scripts, viewport=view) as page:
+        log_in(page, hasty)
+        page.get_by_text("Nothing waits to be measured").wait_for()
+        hasty.ask(0)
+        field = page.locator("input.value").first
+        field.wait_for()  # the empty queue loaded itself
+        assert page.locator(":focus").get_attribute("name") == "value"
+        page.keyboard.type("12.")
+        frame = page.frame_locator("iframe.news")
+        frame.get_by_text("No question is new").wait_for()
+        hasty.ask(1)
+        frame.get_by_text("1 new question").wait_for()
+        page.wait_for_timeout(2500)  # it is counted again, and again
+        assert field.input_value() == "12."
+        page.keyboard.type("5")  # the field has the focus still
+        assert field.input_value() == "12.5"
+        if scripts:
+            found = axe.Axe().run(page, options={"runOnly": RULES})
+            assert found.violations_count == 0, found.generate_report()
+            box = page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert box
+            inner = page.frames[1].evaluate("document.documentElement.scrollHeight")
+            assert inner <= page.locator("iframe.news").bounding_box()["height"]
+        frame.get_by_role("link", name="Look at it").click()
+        page.get_by_text("2 records are asked for").wait_for()

@@ -53,7 +53,7 @@ def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service
 @pytest.mark.parametrize(
     ("value", "reason", "remedy"),
     [
-        ("3,5", "typo", "Type a point"),
+        ("3,500", "typo", "Type a point"),
         ("35", "typo", "the value that is stored already"),
         ("36", " ", "Say why"),
         ("", "", "Type a number."),
@@ -156,3 +156,22 @@ def test_progress_without_a_limit(serve, tmp_path):
     page = logged_in(service).open("/console/progress")
     assert "1 measurement is used; there is no limit." in page.text
     assert "<progress" not in page.html
+
+
+@pytest.mark.parametrize("shown", [1, 3, 300])
+def test_progress_of_many_values_shows_the_last_of_them_with_the_largest_so_far(
+    service, browser, monkeypatch, shown
+):
+    from botorch_private.curator.service.console import progress
+
+    monkeypatch.setattr(progress, "_MOST_SHOWN", shown)
+    values = [3.0, 9.0, 1.0, 9.0, 4.0]
+    for row, value in enumerate(values):
+        service.measure(service.ask(row).json()["id"], value)
+    text = browser.open("/console/progress").text
+    names = [service.store.identifier(query.row) for query in service.store.queries()]
+    for i in range(5):
+        row = f"{i + 1} {names[i]} {values[i]:g} {max(values[: i + 1]):g}"
+        assert (row in text) == (i >= 5 - shown)
+    assert f"The largest so far is 9 days: {names[1]} ." in text
+    assert "5 are measured" in text

@@ -153,9 +153,9 @@ def test_the_same_value_that_somebody_else_stored_waits_no_more(service):
 
 
 def test_what_is_no_value_does_not_wait_in_the_database(service, browser):
-    browser.send("/console/questions/1/check", value="3,5")
+    browser.send("/console/questions/1/check", value="3,500")
     assert service.store.drafts.count() == 0
-    assert browser.open("/console").fields["value-1"]["value"] == "3,5"
+    assert browser.open("/console").fields["value-1"]["value"] == "3,500"
 
 
 def test_the_modeler_does_not_see_typed_values(service, browser):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from botorch_private.curator.service.console.plot import HEIGHT, WIDTH, draw
 from botorch_private.curator.service.console.shown import ago, number, when, with_unit
-from botorch_private.curator.service.console.values import read_reason, read_value
+from botorch_private.curator.service.typed_values import read_day, read_reason, read_value
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -29,17 +29,62 @@ def test_what_is_read_is_what_python_reads_and_finite(text):
         pass
     else:
         assert math.isfinite(value)
-        assert value == float(text.replace("\N{MINUS SIGN}", "-"))
+        assert value == float(text.replace("\N{MINUS SIGN}", "-").replace(",", "."))
         assert "_" not in text
 
 
 @pytest.mark.parametrize(
     "text",
-    ["3,5", "1_000", "1 000", "0x10", "\N{ARABIC-INDIC DIGIT ONE}", "3.5.1", "--3", "e5", ".", "+"],
+    [
+        "3,500",
+        "1,234,5",
+        ",",
+        "1_000",
+        "1 000",
+        "0x10",
+        "\N{ARABIC-INDIC DIGIT ONE}",
+        "3.5.1",
+        "--3",
+        "e5",
+        ".",
+        "+",
+    ],
 )
 def test_what_could_be_misread_is_refused(text):
     with pytest.raises(ValueError, match=r"^Type "):
         read_value(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3,5", 3.5),
+        ("-3,25", -3.25),
+        ("0,125", 0.125),
+        ("1,2340", 1.234),
+        (",5", 0.5),
+        ("1,5e-3", 1.5e-3),
+    ],
+)
+def test_a_comma_that_can_only_stand_before_decimals_does(text, value):
+    assert read_value(text) == value
+
+
+@given(finite)
+def test_a_number_with_a_comma_is_read_as_that_number_or_not_at_all(value):
+    text = number(value).replace(".", ",")
+    if re.fullmatch(r"-?[1-9]\d*,\d{3}(e.*)?", text):
+        with pytest.raises(ValueError, match="could mean either"):
+            read_value(text)
+    else:
+        assert read_value(text) == value
+
+
+def test_a_day_is_written_in_one_way():
+    assert read_day("2027-03-31") == "2027-03-31"
+    for text in ("31.03.2027", "2027-02-30", "20270331", "2027-W01-1", "2027-3-1", ""):
+        with pytest.raises(ValueError, match="year, month and day"):
+            read_day(text)
 
 
 def test_minus_zero_is_zero():

@@ -79,7 +79,7 @@ def test_an_error_in_the_middle_of_an_answer_is_not_raised_either(service, caplo
 def test_a_disk_that_cannot_be_read_is_told_without_its_words(service, browser, monkeypatch, caplog):
     broken = raising(sqlite3.OperationalError("MARKER in /a/path"))
     monkeypatch.setattr(service.store, "queries_left", broken)
-    monkeypatch.setattr(service.store, "queries", broken)
+    monkeypatch.setattr(service.store.agenda, "count", broken)
     response = service.client.get("/v1/release", headers=service.modeler)
     assert response.status_code == 503
     assert response.json()["error"]["code"] == "storage"

@@ -343,9 +343,9 @@ def test_a_database_of_another_kind_or_version_is_refused(serve, tmp_path):
             Store(path)
         assert path.read_bytes() == content  # and it was not written to
     with sqlite3.connect(service.folder.database) as connection:
-        connection.execute("UPDATE fact SET value = '2' WHERE name = 'schema_version'")
+        connection.execute("UPDATE fact SET value = '3' WHERE name = 'schema_version'")
     connection.close()
-    with pytest.raises(ValueError, match="version is 2 where 1 is needed"):
+    with pytest.raises(ValueError, match="version is 3 where 2 is needed"):
         service.folder.open()
 
 

@@ -15,14 +15,17 @@ from torch import Tensor
 
 import botorch_private
 from botorch_private import (
+    Above,
     BudgetError,
     Category,
     CellResponse,
     Cells,
     ClippedRecordsWarning,
+    Constrained,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
+    DiscreteStraddle,
     DiscreteUCB,
     Drawn,
     Encoding,
@@ -31,8 +34,10 @@ from botorch_private import (
     LabelKernel,
     Ledger,
     ManyCellsWarning,
+    Maximize,
     MeasurementError,
     Mechanism,
+    Minimize,
     Modeler,
     NoiseLaw,
     NoisyProjection,
@@ -52,9 +57,13 @@ from botorch_private import (
     RemoteCurator,
     RemoteError,
     RowMap,
+    RowsAbove,
+    Scalarized,
     SearchPrior,
     SpectralProjection,
+    Target,
     TiedScoresWarning,
+    TopK,
     WithdrawnError,
     YesNo,
     add_noise,
@@ -150,7 +159,18 @@ def two_parties(data: Dataset) -> History:
     print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
     print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)
     print(best.index, best.value, several, modeler.recommend(), modeler.posterior().mean)
-    history = run(curator, modeler, rounds=15, progress=False)
+    modeler.save("search.json")
+    modeler = assert_type(Modeler.load("search.json", release, device="cpu"), Modeler)
+    known: History = History.from_csv(Path("values.csv"), rows=len(release.candidates))
+    print(known.best, modeler.denoise, modeler.skipped)
+    several = (Scalarized({"cost": -1.0}), Constrained(minimize="cost", at_least={"safety": 0.9}))
+    print([goal.names for goal in several])
+    for goal in (Maximize(), Minimize(), Above(-8.0), TopK(3), Target(-7.5)):
+        wanted = Modeler(release, goal=goal, history=modeler.history)
+        print(wanted.goal.best_is, wanted.recommend(), wanted.history.best_so_far)
+    listed: RowsAbove = modeler.above(-8.0, confidence=0.9)
+    print(listed.measured[:1], listed.unmeasured[:1])
+    history = run(curator, modeler, rounds=15, progress=False, failures="skip")
     try:
         curator.rerelease()
         curator.add(data.records[:2])
@@ -173,6 +193,7 @@ def large_pools(release: Release, history: History) -> Tensor:
     posterior = DiscretePosterior(model, release.candidates, max_memory=10**9)
     for t in range(1, 6):
         index = int(DiscreteUCB(posterior, None, t=t, beta_scale=0.2).select(exclude=asked))
+        print(DiscreteStraddle(posterior, None, t=t, level=-8.0).level)
         posterior.append(index, -8.0, noise_variance=0.1)
     posterior.update(model)
     print(posterior.model, posterior.num_observations, posterior.memory, posterior.resolution)

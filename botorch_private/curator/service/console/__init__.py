@@ -6,7 +6,17 @@ Plain HTML forms: it works without scripts, by keyboard, and loads nothing from 
 from fastapi import APIRouter, FastAPI
 from starlette.responses import Response
 
-from botorch_private.curator.service.console import entering, login, measured, progress, queue
+from botorch_private.curator.service.console import (
+    arranging,
+    entering,
+    login,
+    measured,
+    news,
+    progress,
+    queue,
+    sheet,
+    worklist,
+)
 from botorch_private.curator.service.console.guard import ConsoleRoute
 from botorch_private.curator.service.console.pages import ConsoleError, refusal_page, style_sheet
 from botorch_private.curator.service.console.sessions import Sessions
@@ -28,6 +38,6 @@ def install(app: FastAPI) -> None:
     """Add the console to an application that has its store in ``app.state``."""
     app.state.sessions = Sessions(app.state.store)
     app.state.refusal_page = refusal_page
-    for part in (login, queue, entering, measured, progress):
+    for part in (login, queue, entering, arranging, sheet, worklist, measured, progress, news):
         app.include_router(part.router)
     app.include_router(_rest)

@@ -11,11 +11,11 @@ from starlette.responses import Response
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.typed import typed_by
-from botorch_private.curator.service.console.values import read_value
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.staff_api import refuse_implausible
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.typed_values import read_value
 
 
 def problem_of(read: Callable[[str], Any], text: str) -> str:

@@ -14,11 +14,11 @@ from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.typed import drop, keep, typed
-from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.typed_values import read_reason, read_value
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
 

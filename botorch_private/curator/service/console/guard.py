@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
@@ -22,6 +22,7 @@ from botorch_private.curator.service.console.pages import (
 )
 from botorch_private.curator.service.console.sessions import Session, Sessions
 from botorch_private.curator.service.errors import STATUS, public_message
+from botorch_private.curator.service.limits import LARGEST_BODY
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
 COOKIE = "console_session"
@@ -49,8 +50,9 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def found_session(request: Request) -> Session | None:
-    """The session that a request belongs to, if any."""
-    return sessions_of(request).find(request.cookies.get(COOKIE))
+    """The session that a request belongs to, if any. With ``watch`` a page asked by itself."""
+    used = not request.query_params.get("watch")
+    return sessions_of(request).find(request.cookies.get(COOKIE), used=used)
 
 
 async def _session(request: Request) -> Session:
@@ -69,14 +71,59 @@ async def read_form(request: Request) -> dict[str, str]:
     Raises:
         ConsoleError: If it was, or is not a form.
     """
-    if not _is_own(request.headers.get("origin"), request.headers.get("host")):
-        raise _FOREIGN
-    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
-        raise _FOREIGN
+    _refuse_foreign(request)
     if not _is_form(request.headers.get("content-type", "")):
         raise _NO_FORM
     fields = await request.form(max_fields=_MOST_FIELDS, max_files=0)
     return {name: value for name, value in fields.items() if isinstance(value, str)}
+
+
+def _refuse_foreign(request: Request) -> None:
+    if not _is_own(request.headers.get("origin"), request.headers.get("host")):
+        raise _FOREIGN
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise _FOREIGN
+
+
+class Upload(NamedTuple):
+    """A form with a file.
+
+    Attributes:
+        fields: What was typed.
+        content: Of the file; empty where none was chosen.
+    """
+
+    fields: dict[str, str]
+    content: bytes
+
+
+async def read_upload(request: Request) -> Upload:
+    """A form with at most one file, that was not sent from another origin.
+
+    No body is larger than what Starlette keeps in memory, so that no value is written to a file of the
+    system's.
+
+    Raises:
+        ConsoleError: If it was, or is not such a form.
+    """
+    _refuse_foreign(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        raise _NO_FORM
+    fields, content = {}, b""
+    try:
+        form = await request.form(max_fields=_MOST_FIELDS, max_files=1, max_part_size=LARGEST_BODY)
+    except ValueError:  # of the parser: its words quote what was sent
+        form = None
+    if form is None:
+        raise _NO_FORM
+    for name, value in form.items():
+        if isinstance(value, str):
+            fields[name] = value
+        else:
+            content = await value.read()
+    await form.close()
+    return Upload(fields, content)
 
 
 def _is_own(origin: str | None, host: str | None) -> bool:
@@ -99,13 +146,24 @@ def _is_form(content_type: str) -> bool:
 
 async def _checked_form(request: Request, session: SessionOf) -> dict[str, str]:
     form = await read_form(request)
-    sent = form.get("csrf", "").encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(sent, session.csrf.encode()):
-        raise _FOREIGN
+    _require_csrf(form, session)
     return form
 
 
+async def _checked_upload(request: Request, session: SessionOf) -> Upload:
+    upload = await read_upload(request)
+    _require_csrf(upload.fields, session)
+    return upload
+
+
+def _require_csrf(form: dict[str, str], session: Session) -> None:
+    sent = form.get("csrf", "").encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(sent, session.csrf.encode()):
+        raise _FOREIGN
+
+
 FormOf = Annotated[dict[str, str], Depends(_checked_form)]
+UploadOf = Annotated[Upload, Depends(_checked_upload)]
 
 
 class ConsoleRoute(APIRoute):

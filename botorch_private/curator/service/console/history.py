@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from botorch_private.curator.service.console.shown import number
+from botorch_private.curator.service.console.shown import number, when
 from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 
@@ -15,8 +15,12 @@ _WORDS = {
     "retried": "another try was asked for",
     "measured": "value stored",
     "corrected": "value corrected",
+    "known": "the value was known",
     "withdrawn": "will not be measured",
     "discarded": "a typed value was thrown away",
+    "taken": "taken, until",
+    "released": "given back",
+    "arranged": "day and note were set",
 }
 
 
@@ -47,7 +51,10 @@ def history(store: Store, query: Question) -> list[Happened]:
         if kind == "corrected":
             old, _, reason = reason.partition(": ")
             before = number(float(old))
-        who = names.get(event["token"], "the program")
+        nobody = "the curator" if kind == "known" or (kind == "measured" and reason) else "the program"
+        who = names.get(event["token"], nobody)
+        if kind == "taken":
+            reason = when(reason)
         what = _WORDS.get(kind, kind)
         happened.append(Happened(event["time"], who, what, before, reason))
     return happened

@@ -11,13 +11,13 @@ from botorch_private.curator.service.console.confirm import confirm_page, is_con
 from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
 from botorch_private.curator.service.console.history import history
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
-from botorch_private.curator.service.console.queue import pages_of
+from botorch_private.curator.service.console.paging import PAGE_LENGTH, pages_of
 from botorch_private.curator.service.console.typed import drop, keep, typed
-from botorch_private.curator.service.console.values import read_reason, read_value
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.typed_values import read_reason, read_value
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
 _REVISED = ConsoleError(
@@ -37,16 +37,16 @@ _TOLD = ConsoleError(
 async def measured(request: Request, session: SessionOf) -> Response:
     """Settled questions: values, and what will not be measured."""
     store: Store = request.app.state.store
-    found = store.queries(states=(State.MEASURED,))
-    found.sort(key=lambda query: (query.settled or "", query.id), reverse=True)
-    shown = pages_of(found, request.query_params.get("page", ""))
-    refused = store.queries(states=(State.WITHDRAWN,))[::-1]
+    shown = pages_of(store.count(State.MEASURED), request.query_params.get("page", ""))
+    found = store.latest(State.MEASURED, start=shown.first - 1, length=PAGE_LENGTH)
+    refused = store.latest(State.WITHDRAWN, length=PAGE_LENGTH)
     return page(
         request,
         "measured.html",
         session,
-        items=[(each, store.identifier(each.row)) for each in shown["items"]],
+        items=[(each, store.identifier(each.row)) for each in found],
         refused=[(each, store.identifier(each.row)) for each in refused],
+        refusals=store.count(State.WITHDRAWN),
         pages=shown,
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -13,6 +11,7 @@ from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.plot import draw
 from botorch_private.curator.service.question import State
 from botorch_private.curator.service.store import Store
+from botorch_private.exchange.goals import Above, Goal, TopK, goal_from_dict
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _MOST_SHOWN = 300
@@ -22,26 +21,38 @@ _MOST_SHOWN = 300
 async def progress(request: Request, session: SessionOf) -> Response:
     """Budget and plot, with the plot's numbers as a table."""
     store: Store = request.app.state.store
-    found = store.queries(states=(State.MEASURED,))  # in the order in which they were asked
+    measured, best = store.count(State.MEASURED), store.best()
+    found = store.last_asked(State.MEASURED, _MOST_SHOWN)
     values = [query.outcome for query in found if query.outcome is not None]
-    best = list(accumulate(values, max))
-    start = max(0, len(values) - _MOST_SHOWN)
+    goal = goal_from_dict(store.facts.goal)
+    first = measured - len(values) + 1
+    before = store.best(before=found[0].id) if found else None
+    start = [] if before is None or before.outcome is None else [before.outcome]
+    running = goal.best_so_far([*start, *values])[len(start) :]
     rows = [
-        (i + 1, found[i].id, store.identifier(found[i].row), values[i], best[i])
-        for i in range(start, len(values))
+        (first + i, query.id, store.identifier(query.row), value, largest)
+        for i, (query, value, largest) in enumerate(zip(found, values, running, strict=True))
     ]
     plot = None
     if values:
-        plot = Markup(draw(values[start:], best[start:], start + 1))  # numbers alone: nothing to escape
+        plot = Markup(draw(values, running, first))  # numbers alone: nothing to escape
     return page(
         request,
         "progress.html",
         session,
         used=store.queries_used(),
-        measured=len(values),
-        refused=len(store.queries(states=(State.WITHDRAWN,))),
-        best=best[-1] if best else None,
-        best_of=store.identifier(found[values.index(best[-1])].row) if best else "",
+        measured=measured,
+        refused=store.count(State.WITHDRAWN),
+        best=None if best is None else best.outcome,
+        best_of="" if best is None else store.identifier(best.row),
+        best_is=goal.best_is,
+        so_far=_so_far(goal, store),
         rows=rows,
         plot=plot,
     )
+
+
+def _so_far(goal: Goal, store: Store) -> str:
+    """What the best value alone does not say."""
+    several = isinstance(goal, Above | TopK) and store.count(State.MEASURED)
+    return goal.progress(store.outcomes(), store.facts.outcome_unit) if several else ""

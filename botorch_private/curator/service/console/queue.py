@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from botorch_private.curator.service.agenda import ALL, Arranged, View, Wanted
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
+from botorch_private.curator.service.console.news import refreshing
 from botorch_private.curator.service.console.pages import page
+from botorch_private.curator.service.console.paging import PAGE_LENGTH, is_number, pages_of
+from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.shown import with_unit
-from botorch_private.curator.service.console.typed import typed, waiting
-from botorch_private.curator.service.question import OPEN, Question, ServiceError, State
+from botorch_private.curator.service.console.typed import names_of, typed, waiting
+from botorch_private.curator.service.question import Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
-PAGE_LENGTH = 50
+_LONGEST_BEGINNING = 100
 
 
 @router.get("")
-async def queue(request: Request, session: SessionOf, done: str = "") -> Response:
-    """Open questions; after ``done`` was settled, from where the next one is."""
+async def queue(request: Request, session: SessionOf, done: str = "", still: str = "") -> Response:
+    """Open questions; after ``done`` was settled, those that were looked at, from the next one on.
+
+    ``still``: the page does not load itself.
+    """
     store: Store = request.app.state.store
-    found = store.queries(states=OPEN)
-    # A program goes on with the others by itself.
-    found.sort(key=lambda query: query.state != State.FAILED)
     settled = _settled(store, done)
+    session.wanted = wanted = session.wanted if done else wanted_of(request)
     following = 0
-    if settled is not None:
-        following = next((i for i, each in enumerate(found) if each.id > settled.id), 0)
-    wanted = request.query_params.get("page", "")
-    shown = pages_of(found, wanted or str(following // PAGE_LENGTH + 1))
+    if settled is not None and wanted == ALL:
+        following = store.agenda.place_after(settled)
+    asked_for = request.query_params.get("page", "")
+    total = store.agenda.count(wanted, session.token)
+    pages = pages_of(total, asked_for or str(following // PAGE_LENGTH + 1))
+    names = names_of(store)
     items = [
-        {
-            "query": each,
-            "identifier": store.identifier(each.row),
-            "draft": typed(store, session, "value", each.id),
-            "enters": may_enter(store, each),
-        }
-        for each in shown["items"]
+        _item(store, session, names, *each)
+        for each in store.agenda.page(wanted, session.token, start=pages.first - 1, length=PAGE_LENGTH)
     ]
     after = settled.id if settled is not None else 0
     fields = [item["query"].id for item in items if item["enters"]]
@@ -51,24 +54,26 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
         items=items,
         first=first,
         typed=waiting(store, session),
-        pages=shown,
+        pages=pages,
+        wanted=wanted,
+        address=address_of_wanted(wanted),
+        newest=store.counts.latest_question(),
+        still=bool(still),
+        headers={} if items or still or wanted != ALL else refreshing(),
     )
 
 
-def pages_of(found: list[Any], wanted: str, length: int = PAGE_LENGTH) -> dict[str, Any]:
-    """One page of a list, with its number and how many there are."""
-    count = max(1, -(-len(found) // length))
-    number = min(int(wanted), count) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 1
-    number = max(1, number)
-    start = (number - 1) * length
-    return {
-        "items": found[start : start + length],
-        "number": number,
-        "count": count,
-        "total": len(found),
-        "first": start + 1,
-        "last": min(start + length, len(found)),
-    }
+def wanted_of(request: Request) -> Wanted:
+    """Which open questions an address asks for."""
+    view = request.query_params.get("view", View.OPEN)
+    beginning = request.query_params.get("find", "").strip()[:_LONGEST_BEGINNING]
+    return Wanted(view if view in list(View) else View.OPEN, beginning)
+
+
+def address_of_wanted(wanted: Wanted) -> str:
+    """What stands in an address behind its question mark; empty for all open questions."""
+    view = {"view": str(wanted.view)} if wanted.view != View.OPEN else {}
+    return urlencode(view | ({"find": wanted.beginning} if wanted.beginning else {}))
 
 
 def may_enter(store: Store, query: Question) -> bool:
@@ -77,8 +82,29 @@ def may_enter(store: Store, query: Question) -> bool:
     return query.state == State.FAILED or (query.state == State.PENDING and not by_program)
 
 
+def _item(
+    store: Store,
+    session: Session,
+    names: dict[int, str],
+    query: Question,
+    identifier: str,
+    arranged: Arranged,
+) -> dict[str, Any]:
+    is_own = arranged.taken_by == session.token
+    taken_by = "" if is_own else names.get(arranged.taken_by or 0, "")
+    return {
+        "query": query,
+        "identifier": identifier,
+        "arranged": arranged,
+        "is_own": is_own,
+        "taken_by": taken_by,
+        "draft": typed(store, session, "value", query.id),
+        "enters": may_enter(store, query) and not taken_by,
+    }
+
+
 def _settled(store: Store, done: str) -> Question | None:
-    if not (done.isascii() and done.isdigit() and len(done) < 10):
+    if not is_number(done):
         return None
     try:
         return store.query(int(done))
@@ -94,6 +120,7 @@ def _done(store: Store, query: Question) -> str:
         return f"Stored: {identifier} is {with_unit(query.outcome, store.facts.outcome_unit)}."
     if query.state == State.WITHDRAWN:
         return f"Stored: {identifier} will not be measured. Its measurement is free again."
-    if query.state in (State.PENDING, State.MEASURING):
-        return f"The program tries {identifier} again."
-    return f"{identifier} failed again."
+    if query.state == State.MEASURING or ":" in store.facts.objective:
+        words = "failed again" if query.state == State.FAILED else ""
+        return f"{identifier} {words}." if words else f"The program tries {identifier} again."
+    return ""

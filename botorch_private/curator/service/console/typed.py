@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.shown import with_unit
-from botorch_private.curator.service.console.values import read_value
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.typed_values import read_value
 
 PLACES = {"value": "questions", "correction": "measured"}
 
@@ -81,12 +81,12 @@ def typed_by(store: Store, session: Session, kind: str, number: int) -> str:
     kept = store.drafts.find(kind, number, session.token)
     if session.draft(kind, number) is not None or kept is None or kept.token == session.token:
         return ""
-    return _names(store)[kept.token]
+    return names_of(store)[kept.token]
 
 
 def waiting(store: Store, session: Session) -> list[Typed]:
     """The values that wait for this person, oldest first."""
-    names, found = _names(store), []
+    names, found = names_of(store), []
     for kept in store.drafts.all(session.token):
         query, value = store.query(kept.query), read_value(kept.draft.value)
         if query.outcome != value:  # else it was stored, by whomever
@@ -104,5 +104,6 @@ def waiting(store: Store, session: Session) -> list[Typed]:
     return found
 
 
-def _names(store: Store) -> dict[int, str]:
+def names_of(store: Store) -> dict[int, str]:
+    """Number of a token -> whose it is."""
     return {token.id: token.name for token in store.tokens.all()}

@@ -1,0 +1,101 @@
+"""botorch-private curator import: store the measurements of a sheet, all or none."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from botorch_private.cli.common import refuse_option
+from botorch_private.cli.curator.folder import add_folder_command, opened
+from botorch_private.cli.streams import tell, warn
+
+if TYPE_CHECKING:
+    from botorch_private.curator.service.take_in import TakenIn
+
+_MOST_BYTES = 2**26
+_MOST_SHOWN = 50
+_DESCRIPTION = (
+    "Store the measurements of a sheet: a .csv in UTF-8 whose row 1 names its columns, 'identifier' "
+    "and 'value', and if you like 'date' (2027-03-31), 'comment' and 'unit'. 'worklist --output' writes "
+    "one to fill in. Commas, semicolons or tabs part the cells. All rows are stored or none: each that "
+    "cannot be is told by its number. A row without a value is left out, and a value that is stored "
+    "already is left as it is, so that a sheet may be sent again. The server may run meanwhile."
+)
+
+
+def add(verbs: Any) -> None:
+    """Add the command."""
+    parser = add_folder_command(
+        verbs, "import", _import, "store the measurements of a sheet, all or none", _DESCRIPTION
+    )
+    option = parser.add_argument
+    option("sheet", type=Path, metavar="CSV", help="the sheet")
+    option(
+        "--id",
+        default="identifier",
+        metavar="COLUMN",
+        help="column with the records' identifiers (default: identifier)",
+    )
+    option("--value", default="value", metavar="COLUMN", help="column with the values (default: value)")
+    option(
+        "--decimal",
+        choices=(".", ","),
+        default=".",
+        help="mark before the decimals of a value (default: .)",
+    )
+    option(
+        "--unit",
+        default="",
+        metavar="NAME",
+        help="unit of the values; another than the folder's is refused",
+    )
+    option(
+        "--plausible",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="plausible range of the values (default: that of the folder)",
+    )
+    option(
+        "--accept-implausible",
+        action="store_true",
+        help="values outside the plausible range were looked at, and are right",
+    )
+    option("--dry-run", action="store_true", help="store nothing; say what would be stored or refused")
+
+
+def _import(options: argparse.Namespace) -> int:
+    from botorch_private.curator.service.sheet import SheetForm, decoded
+    from botorch_private.curator.service.take_in import take_in
+
+    low, high = options.plausible or (None, None)
+    if low is not None and not low < high:
+        refuse_option(options, "--plausible", "must be a smallest and a larger value")
+    form = SheetForm(
+        options.id, options.value, options.decimal, options.unit, low, high, options.accept_implausible
+    )
+    with opened(options) as store:
+        with options.sheet.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise ValueError(f"the sheet must have at most {_MOST_BYTES // 2**20} MiB")
+        taken = take_in(store, decoded(content), form, token=None, dry=options.dry_run)
+    return _say(taken, dry=options.dry_run)
+
+
+def _say(taken: TakenIn, *, dry: bool) -> int:
+    for row, why in taken.refused[:_MOST_SHOWN]:
+        warn(f"row {row}: {why}")
+    if len(taken.refused) > _MOST_SHOWN:
+        warn(f"and {len(taken.refused) - _MOST_SHOWN} more rows")
+    if taken.implausible == len(taken.refused) > 0:
+        warn("If these values are right, say --accept-implausible.")
+    if taken.refused:
+        words = "would be" if dry else "was"
+        tell(f"Nothing {words} stored, since rows are refused: {len(taken.refused)}")
+        return 1
+    tell(f"{'Values that would be stored' if dry else 'Stored values'}: {taken.stored}")
+    tell(f"Stored before, and the same: {taken.same}")
+    tell(f"Rows without a value: {taken.empty}")
+    return 0

@@ -1,0 +1,136 @@
+"""take_in: store the measurements of a sheet, all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from typing import NamedTuple
+
+from botorch_private.curator.features.identifiers import look
+from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.question import Question, State, question_from
+from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
+from botorch_private.curator.service.store import Store
+
+
+class TakenIn(NamedTuple):
+    """What became of a sheet.
+
+    Attributes:
+        stored: How many values were stored; of a dry run, how many would be.
+        same: How many were stored before, with the same value.
+        empty: How many rows have no value.
+        refused: Rows that cannot be stored, in order; if there is any, nothing was stored.
+        implausible: Rows that are refused only because their values are not plausible.
+    """
+
+    stored: int
+    same: int
+    empty: int
+    refused: list[Refusal]
+    implausible: int
+
+
+class _UndoneError(Exception):
+    """Nothing is to be stored."""
+
+
+def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry: bool) -> TakenIn:
+    """Store the measurements of a sheet, in one transaction.
+
+    A dry run does the same, and undoes it: it finds what the real run would.
+
+    Args:
+        store: Where.
+        text: Of the sheet.
+        form: How it is written.
+        token: Number of the token of whoever sent it; None: the curator, at the command line.
+        dry: Whether to store nothing.
+
+    Raises:
+        ValueError: If the sheet cannot be read as a whole.
+        StorageError: If the disk refuses; nothing was stored then.
+    """
+    facts = store.facts
+    sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
+    low, high = (None, None) if facts.plausible is None else facts.plausible
+    low, high = low if form.low is None else form.low, high if form.high is None else form.high
+    refused, doubtful, counts = list(sheet.refused), [], {"stored": 0, "same": 0}
+
+    def store_all(connection: sqlite3.Connection) -> list[Question]:
+        finder, seen, changed = _Finder(connection), {}, []
+        for row in sheet.rows:
+            query = finder.find(row)
+            if isinstance(query, Refusal):
+                refused.append(query)
+            elif query.id in seen:
+                refused.append(Refusal(row.row, f"it is about the same record as row {seen[query.id]}"))
+            elif query.state == State.MEASURED and query.outcome != row.value:
+                refused.append(Refusal(row.row, _OTHER_VALUE))
+            elif query.state == State.MEASURING:
+                refused.append(Refusal(row.row, "a program works on this record now"))
+            elif query.state == State.MEASURED:
+                counts["same"] += 1
+            else:
+                if not form.accepted and not _between(row.value, low, high):
+                    doubtful.append(Refusal(row.row, _IMPLAUSIBLE))
+                settled = store.settle(
+                    connection, query, row.value, token, f"from a sheet, row {row.row}"
+                )
+                connection.execute(
+                    "UPDATE query SET measured_on = ?, comment = ? WHERE id = ?",
+                    (row.day, row.comment or None, query.id),
+                )
+                changed.append(settled)
+            if not isinstance(query, Refusal):
+                seen.setdefault(query.id, row.row)
+        counts["stored"] = len(changed)
+        if dry or refused or doubtful:
+            raise _UndoneError
+        return changed
+
+    with contextlib.suppress(_UndoneError):
+        store.submit(store_all).result()
+    everything = sorted(refused + doubtful)
+    return TakenIn(counts["stored"], counts["same"], sheet.empty, everything, len(doubtful))
+
+
+_OTHER_VALUE = "another value is stored for this record: correct that in the console, with a reason"
+_IMPLAUSIBLE = "its value is outside the plausible range: look again, and say so if it is right"
+
+
+def _between(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or low <= value) and (high is None or value <= high)
+
+
+class _Finder:
+    """Finds the question about a record by its identifier.
+
+    An identifier that is written in another way and looks the same is the same: no two records look
+    the same (`checked_identifiers`).
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._looks: dict[str, int] | None = None
+
+    def find(self, row: SheetRow) -> Question | Refusal:
+        """The question that a row settles, or why there is none."""
+        found = self._connection.execute(
+            "SELECT row FROM record WHERE identifier = ?", (row.identifier,)
+        ).fetchone()
+        place = self._by_look(row.identifier) if found is None else found["row"]
+        if place is None:
+            return Refusal(row.row, "no record that was asked for has this identifier")
+        query = self._connection.execute(
+            "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (place,)
+        ).fetchone()
+        if query is None:
+            return Refusal(row.row, "nobody asks for this record")
+        return question_from(query)
+
+    def _by_look(self, identifier: str) -> int | None:
+        if self._looks is None:
+            found = self._connection.execute("SELECT row, label FROM query")
+            self._looks = {look(each["label"]): each["row"] for each in found}
+        return self._looks.get(look(identifier))
