@@ -1,4 +1,4 @@
-"""A modeler whose rows are held by several processes asks for the rows that one in one process asks for."""
+"""A modeler whose rows several processes hold asks for the rows that one in one process asks for."""
 
 import pandas as pd
 import pytest

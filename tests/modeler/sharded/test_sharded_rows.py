@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from helpers.ray_cluster import ray_cluster
 
 from botorch_private import (
     DiscretePosterior,
