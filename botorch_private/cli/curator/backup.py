@@ -59,9 +59,9 @@ def _restore(options: argparse.Namespace) -> int:
     if noised:
         warn(
             "Answers are noised. A value that was entered or replaced after that time must be entered "
-            "again as it was, before the folder is served: another value with the same noise tells more "
-            "than was promised. If a value was corrected after that time, do not serve this folder: it would "
-            "answer with the one of before."
+            "again as it was, before the folder is served: another value with the same noise tells "
+            "more than was promised. If a value was corrected after that time, do not serve this "
+            "folder: it would answer with the one of before."
         )
     if options.end_tokens:
         print("All tokens are worthless: make new ones by 'botorch-private curator token new'.")
