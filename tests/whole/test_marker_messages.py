@@ -117,6 +117,9 @@ REVIEWED = {
         "_shown(value)",
     ],
     "a path that was given, or a file of the folder": [
+        "file",
+        "file.path",
+        "target.parent",
         "beside",
         "folder",
         "folder.database",
@@ -134,6 +137,8 @@ REVIEWED = {
         "target",
     ],
     "a position, a count or a time": [
+        "part.rows",
+        "self.width",
         "count",
         "curator.answered",
         "d",
@@ -173,7 +178,6 @@ REVIEWED = {
         "', '.join(ROLES)",
         "', '.join(SECURITY)",
         "', '.join(_KEYS)",
-        "', '.join(_KINDS)",
         "', '.join(sorted(known))",
         "_MARKS[decimal]",
         "_MARKS[other]",

@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -396,7 +397,7 @@ def test_what_stands_in_the_place_of_the_work_is_not_gone_on_with(table, tmp_pat
 class Shapes(NoisyProjection):
     """Notes what it is given to multiply."""
 
-    seen: list = []
+    seen: ClassVar[list] = []
 
     def draw_rows(self, scaled, maps, entropy):
         self.seen.append(tuple(scaled.shape))
