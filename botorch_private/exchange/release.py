@@ -221,10 +221,7 @@ class Release:
 
     @property
     def _format(self) -> FileFormat:
-        promises = (self.guarantee, self.outcome_guarantee)
-        known = all(promise is None or promise.known_at_first for promise in promises)
-        known &= self.cells is None and not self.outcome_names
-        return FIRST_FORMAT if known else FORMAT
+        return format_of(vars(self))
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape
@@ -239,6 +236,14 @@ class Release:
     def _settings(self) -> str:
         names = (*_SETTINGS, *_GUARANTEES, "cells", "outcome_names")
         return settings_text({name: getattr(self, name) for name in names})
+
+
+def format_of(values: Mapping[str, Any]) -> FileFormat:
+    """The oldest format that can say these arguments of `Release`."""
+    promises = (values["guarantee"], values.get("outcome_guarantee"))
+    known = all(promise is None or promise.known_at_first for promise in promises)
+    known &= values.get("cells") is None and not values.get("outcome_names")
+    return FIRST_FORMAT if known else FORMAT
 
 
 def settings_text(values: Mapping[str, Any]) -> str:
@@ -268,7 +273,7 @@ def settings_from(text: str) -> dict[str, Any]:
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
     rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, rows)
+    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, [rows])
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -22,7 +23,8 @@ from botorch_private._base.memory import require_memory
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.cell_space import CellSpace
-from botorch_private.exchange.release import LABEL_COLUMNS, Release, settings_from
+from botorch_private.exchange.release import LABEL_COLUMNS, Release, format_of, settings_from
+from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.rounding import round_up
 
@@ -63,6 +65,7 @@ class ReleasedParts:
         width: Columns of a row, ``r``; 1 for labels.
         dtype: "float64", "float32" (rounded after the noise), or "int16" for labels.
         settings: Public settings of the release, as `settings_text` writes them.
+        identity: SHA-256 of all rows and the settings, that of the `Release` in one piece.
 
     Example:
         >>> ReleasedParts.load("table_released").whole()  # where it fits into memory
@@ -74,6 +77,7 @@ class ReleasedParts:
     width: int
     dtype: str
     settings: str
+    identity: str = ""
 
     @property
     def n(self) -> int:
@@ -100,10 +104,22 @@ class ReleasedParts:
         """How the cells lie to each other, where rows are labels."""
         return self.public.get("cells")
 
-    @property
-    def identity(self) -> str:
-        """SHA-256 of the manifest's facts, the parts' digests among them, as 64 hexadecimal digits."""
-        return hashlib.sha256(FORMAT.dumps(self._values())).hexdigest()
+    @on_cpu_by_default
+    def with_identity(self) -> ReleasedParts:
+        """The same with its identity, for which all parts are read, one after another."""
+        width = self.width if self.cells is None else LABEL_COLUMNS
+
+        def pieces() -> Iterator[memoryview]:
+            for number, start in enumerate(self.starts[:-1]):
+                rows = torch.empty(self.parts[number].rows, width, dtype=torch.float64)
+                rows[:, : self.width] = self.read(number)
+                if self.cells is not None:
+                    torch.arange(start, start + len(rows), out=rows[:, 1])
+                yield rows.view(torch.uint8).numpy().data
+
+        version, shape = format_of(self.public).version, (self.n, width)
+        identity = release_digest(version, str(torch.float64), shape, self.settings, pieces())
+        return replace(self, identity=identity)
 
     def read(self, number: int) -> Tensor:
         """Rows of one part, ``m x r``, float64 or float32; of labels ``m x 1``, int16.
@@ -176,6 +192,7 @@ class ReleasedParts:
         try:
             parts = tuple(Part(**each) for each in values["parts"])
             found = cls(file.parent, parts, values["width"], values["dtype"], values["settings"])
+            found = replace(found, identity=str(values["identity"]))
             found._require()
         except (KeyError, TypeError, ValueError):
             raise FORMAT.refusal(file, "is damaged") from None
@@ -203,6 +220,7 @@ class ReleasedParts:
             "width": self.width,
             "dtype": self.dtype,
             "settings": self.settings,
+            "identity": self.identity,
         }
 
     def __repr__(self) -> str:

@@ -78,6 +78,8 @@ REVIEWED = {
         "unit.grid",
     ],
     "a setting, an option or a promise": [
+        "part.rows",
+        "self.width",
         "validate.shown(limits)",
         "validate.shown(names)",
         "validate.shown(weights)",

@@ -388,6 +388,7 @@ def _finish(target: Path, folder: Path, plan: Plan, parts: list[Part]) -> Releas
         bucket = bucket_folder(folder, int(part.name.split("-")[1].split(".")[0]))
         _move(bucket / PART, release / part.name)
         _move(bucket / MAP, mapped / RowMap.file_name(number))
+    made = made.with_identity()
     made.save()
     RowMap(mapped, plan.files, made.starts, made.identity).save()
     beside = _beside(target, _MAP)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from botorch_private.exchange.released_parts import ReleasedParts
-from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.models.posterior import DiscretePosterior
 
 
@@ -29,23 +28,24 @@ class Sums(NamedTuple):
     squares: float
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What a round asks: small, whatever the number of rows is.
 
     Attributes:
         number: Other questions have others: a shard keeps the scores of the latest one.
         model: Of all observations, in eval mode, with its hyperparameters: O(t r) numbers.
         pending: ``m x r`` rows that count as answered with their posterior mean.
-        acquisition: Makes what rows are scored by.
         max_memory: Bytes that V may take in a shard.
+        acquisition: Makes what rows are scored by; None where nothing is scored.
+        mean_range: Smallest and largest mean of all rows, where a score depends on them.
     """
 
     number: int
     model: Any
     pending: Tensor
-    acquisition: Callable[[DiscretePosterior], DiscreteUCB]
     max_memory: int
+    acquisition: Callable[[Any], Any] | None = None
+    mean_range: tuple[float, float] | None = None
 
 
 class Best(NamedTuple):
@@ -100,7 +100,7 @@ class Shard:
 
     def mean_range(self, question: Question) -> tuple[float, float]:
         """Smallest and largest posterior mean, in the units of the model's ranking."""
-        low, high = self._updated(question).ranking().mean.aminmax()
+        low, high = self._given(question).ranking().mean.aminmax()
         return float(low), float(high)
 
     def best(self, question: Question, closed: list[int]) -> Best | None:
@@ -122,10 +122,9 @@ class Shard:
         """The ``n``-th of these, from 0, by its place in the shard."""
         return int(self._at_least(question, closed, least)[n])
 
-    def moments(self, question: Question) -> tuple[Tensor, Tensor]:
-        """Means and variances of all rows, in the units of the model's ranking: O(n) numbers."""
-        ranking = self._updated(question).ranking()
-        return ranking.mean, ranking.variance
+    def ranking(self, question: Question, shared: bool) -> Ranking:
+        """What its rows are compared by."""
+        return self._given(question).ranking(shared=shared)
 
     def _at_least(self, question: Question, closed: list[int], least: float) -> Tensor:
         scores, _ = self._scores(question)
@@ -135,12 +134,20 @@ class Shard:
 
     def _scores(self, question: Question) -> tuple[Tensor, float]:
         if self._scored is None or self._scored[0] != question.number:
-            posterior = self._updated(question)
-            if len(question.pending):
-                posterior = posterior.hallucinate_points(question.pending.to(self._rows))
-            scores, ranking = question.acquisition(posterior).ranked_scores()
+            assert question.acquisition is not None
+            acquisition = question.acquisition(self._given(question))
+            if question.mean_range is not None:
+                acquisition.mean_range = question.mean_range
+            scores, ranking = acquisition.ranked_scores()
             self._scored = (question.number, scores, ranking.resolution)
         return self._scored[1:]
+
+    def _given(self, question: Question) -> DiscretePosterior:
+        """The posterior given answers and pending rows."""
+        posterior = self._updated(question)
+        if len(question.pending):
+            posterior = posterior.hallucinate_points(question.pending.to(self._rows))
+        return posterior
 
     def _updated(self, question: Question) -> DiscretePosterior:
         """The posterior given the answers, with what still holds of V."""

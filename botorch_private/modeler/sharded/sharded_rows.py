@@ -15,13 +15,13 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.engine import cpus_of_ray
 from botorch_private.exchange.released_parts import ReleasedParts
-from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.ties import tolerance
-from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.models.memory import DEFAULT_MEMORY
+from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.sharded.holders import Actors, Here, Holders
 from botorch_private.modeler.sharded.shard import Question, Shard
 
-_LEAST_SHARE = 0.01
+_LEAST_SHARE = 0.01  # as in `Release.spread`
 
 
 class ShardedRows:
@@ -33,7 +33,6 @@ class ShardedRows:
         shards: How many; None: one for each CPU of the cluster. No more than parts.
         address: Of a cluster that runs; None: one is started on this machine.
         dtype: Of the rows and of V.
-        max_memory: Bytes that V may take in each shard.
 
     Raises:
         ValueError: If rows are labels: their search does not grow with their number.
@@ -47,14 +46,13 @@ class ShardedRows:
         shards: int | None = None,
         address: str | None = None,
         dtype: torch.dtype = torch.float64,
-        max_memory: int,
     ) -> None:
         validate.one_of(("process", "ray"), engine=engine)
         if shards is not None:
-            validate.count(shards=shards)
+            validate.count(workers=shards)
         if release.cells is not None:
             raise ValueError("release must be one of noisy rows, got labels: search release.whole()")
-        self._max_memory, self._dtype, self._release = max_memory, dtype, release
+        self._dtype, self._release = dtype, release
         if engine == "ray":
             shards = shards or cpus_of_ray(address=address)
         groups = _groups(len(release.parts), min(shards or 1, len(release.parts)))
@@ -77,19 +75,15 @@ class ShardedRows:
 
     def __getitem__(self, indices: Sequence[int]) -> Tensor:
         """Some rows, ``m x r`` float64, each fetched once."""
-        wanted = [row for row in dict.fromkeys(map(int, indices)) if row not in self._known]
-        places: list[list[int]] = [[] for _ in self._starts[1:]]
-        rows: list[list[int]] = [[] for _ in self._starts[1:]]
-        for row in wanted:
-            shard = bisect_right(self._starts, row) - 1
-            places[shard].append(row - self._starts[shard])
-            rows[shard].append(row)
+        wanted = {row for row in map(int, indices) if row not in self._known}
         if wanted:
-            asked = [(some,) if some else None for some in places]
-            for some, found in zip(rows, self._holders.ask("rows", asked), strict=True):
-                self._known.update(zip(some, found if some else (), strict=True))
-        found = [self._known[int(row)].double() for row in indices]
-        return torch.stack(found) if found else torch.empty(0, self.shape[1], dtype=torch.float64)
+            places = self._by_shard(wanted)
+            found = self._holders.ask("rows", [(some,) if some else None for some in places])
+            for start, some, rows in zip(self._starts, places, found, strict=False):
+                if some:
+                    self._known.update(zip((start + place for place in some), rows, strict=True))
+        rows = [self._known[int(row)].double() for row in indices]
+        return torch.stack(rows) if rows else torch.empty(0, self.shape[1], dtype=torch.float64)
 
     @cached_property
     def spread(self) -> float:
@@ -106,12 +100,14 @@ class ShardedRows:
     def select(
         self,
         model: Any,
-        acquisition: Callable[[DiscretePosterior], DiscreteUCB],
+        acquisition: Callable[[Any], Any],
         q: int = 1,
         *,
         pending: Sequence[int] = (),
         exclude: Iterable[int] = (),
         generator: torch.Generator | None = None,
+        max_memory: int = DEFAULT_MEMORY,
+        levelled: bool = False,
     ) -> list[int]:
         """Choose rows, as `DiscreteUCB.select` does where all are in one process.
 
@@ -122,10 +118,21 @@ class ShardedRows:
             pending: Rows that count as answered with their posterior mean.
             exclude: Rows that must not be chosen.
             generator: Breaks ties at random. None: the lowest index wins.
+            max_memory: Bytes that V may take in each shard.
+            levelled: Whether scores are made of distances to a level (`DiscreteStraddle`), so that
+                shards must know between which means all rows lie.
+
+        Raises:
+            ValueError: If fewer than ``q`` rows are left, or a score is not finite.
         """
-        closed, chosen = set(exclude), []
+        closed = set(exclude)
+        if len(self) - len(closed) < q:
+            raise ValueError(f"q must be at most the {len(self) - len(closed)} candidates left, got {q}")
+        chosen: list[int] = []
         while len(chosen) < q:
-            question = self._question(model, acquisition, [*pending, *chosen])
+            question = self._question(model, [*pending, *chosen], max_memory, acquisition)
+            if levelled:
+                question = question._replace(mean_range=self._mean_range(question))
             chosen.append(self._best(question, closed.union(chosen), generator))
         return chosen
 
@@ -140,7 +147,7 @@ class ShardedRows:
             for each, some in zip(found, shut, strict=True)
         ]
         counts = [count or 0 for count in self._holders.ask("close", near)]
-        # The same number as where all are in one process: one of so many, in the order of the rows.
+        # The same draw as where all are in one process: one of so many, in the order of the rows.
         many = sum(counts)
         at = 0 if generator is None or many == 1 else int(torch.randint(many, (), generator=generator))
         shard = next(i for i, end in enumerate(accumulate(counts)) if at < end)
@@ -148,20 +155,29 @@ class ShardedRows:
         asked = [(*some, nth) if i == shard and some else None for i, some in enumerate(near)]
         return self._starts[shard] + self._holders.ask("nth", asked)[shard]
 
-    def moments(self, model: Any) -> tuple[Tensor, Tensor]:
-        """Means and variances of all rows, in the units of the model's ranking: O(n) numbers."""
-        found = self._ask_all("moments", self._question(model, _no_acquisition, ()))
-        return torch.cat([mean for mean, _ in found]), torch.cat([variance for _, variance in found])
-
-    def mean_range(self, model: Any) -> tuple[float, float]:
-        """Smallest and largest mean of all rows, in the units of the model's ranking."""
-        found = self._ask_all("mean_range", self._question(model, _no_acquisition, ()))
-        return min(low for low, _ in found), max(high for _, high in found)
+    def ranking(
+        self, model: Any, pending: Sequence[int], max_memory: int, *, shared: bool = False
+    ) -> Ranking:
+        """What all rows are compared by: O(n) numbers are sent."""
+        question = self._question(model, pending, max_memory)
+        found = self._holders.ask("ranking", [(question, shared)] * len(self._holders))
+        first = found[0]
+        return Ranking(
+            torch.cat([each.mean for each in found]),
+            torch.cat([each.variance for each in found]),
+            max(each.resolution for each in found),
+            first.scale,
+            first.origin,
+        )
 
     def stop(self) -> None:
         """Let the processes that hold the rows go."""
         if isinstance(self._holders, Actors):
             self._holders.stop()
+
+    def _mean_range(self, question: Question) -> tuple[float, float]:
+        found = self._ask_all("mean_range", question)
+        return min(low for low, _ in found), max(high for _, high in found)
 
     def _ask_all(self, method: str, argument: Any) -> list[Any]:
         return self._holders.ask(method, [(argument,)] * len(self._holders))
@@ -169,11 +185,12 @@ class ShardedRows:
     def _question(
         self,
         model: Any,
-        acquisition: Callable[[DiscretePosterior], DiscreteUCB],
         pending: Sequence[int],
+        max_memory: int,
+        acquisition: Callable[[Any], Any] | None = None,
     ) -> Question:
         self._asked += 1
-        return Question(self._asked, model, self[pending], acquisition, self._max_memory)
+        return Question(self._asked, model, self[pending], max_memory, acquisition)
 
     def _by_shard(self, rows: set[int]) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in self._starts[1:]]
@@ -181,10 +198,6 @@ class ShardedRows:
             shard = bisect_right(self._starts, row) - 1
             found[shard].append(row - self._starts[shard])
         return found
-
-
-def _no_acquisition(posterior: DiscretePosterior) -> DiscreteUCB:
-    raise AssertionError("nothing is scored")
 
 
 def _groups(parts: int, shards: int) -> list[list[int]]:

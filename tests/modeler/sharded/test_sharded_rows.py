@@ -4,7 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from helpers.ray_cluster import ray_cluster
 
 from botorch_private import (
     DiscretePosterior,
@@ -52,7 +51,7 @@ def outcome(row):
     return float(torch.sin(3 * row[0]) - row[1].square() / 10 + torch.cos(row[2]))
 
 
-def searched(parts, rounds, sharded):
+def searched(parts, rounds, sharded, max_memory=MEMORY):
     """Ask and answer, with a fit each round; pending rows and batches on the way."""
     release = parts.whole()
     generator = torch.Generator().manual_seed(3)
@@ -67,7 +66,13 @@ def searched(parts, rounds, sharded):
         exclude = [*told, *pending]
         if sharded is not None:
             told += sharded.select(
-                model, acquisition, q, pending=pending, exclude=exclude, generator=generator
+                model,
+                acquisition,
+                q,
+                pending=pending,
+                exclude=exclude,
+                generator=generator,
+                max_memory=max_memory,
             )
         else:
             posterior = DiscretePosterior(model, release.candidates)
@@ -78,18 +83,18 @@ def searched(parts, rounds, sharded):
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
 def test_picks_are_those_of_one_process(parts, shards):
-    sharded = ShardedRows(parts, engine="process", shards=shards, max_memory=MEMORY)
+    sharded = ShardedRows(parts, engine="process", shards=shards)
     assert searched(parts, 6, sharded) == searched(parts, 6, None)
 
 
 @pytest.mark.parametrize("max_memory", [1, MEMORY])
 def test_memory_changes_no_pick(parts, max_memory):
-    sharded = ShardedRows(parts, engine="process", shards=2, max_memory=max_memory)
-    assert searched(parts, 3, sharded) == searched(parts, 3, None)
+    sharded = ShardedRows(parts, engine="process", shards=2)
+    assert searched(parts, 3, sharded, max_memory) == searched(parts, 3, None)
 
 
 def test_rows_and_spread_are_those_of_the_release(parts):
-    sharded = ShardedRows(parts, engine="process", shards=3, max_memory=MEMORY)
+    sharded = ShardedRows(parts, engine="process", shards=3)
     release = parts.whole()
     assert sharded.shape == tuple(release.candidates.shape)
     wanted = [0, N - 1, 17, 17, 350]
@@ -101,21 +106,19 @@ def test_rows_and_spread_are_those_of_the_release(parts):
 def test_moments_are_those_of_one_process(parts):
     release = parts.whole()
     model = make_model(release, [1, 2, 3], [0.0, 1.0, 3.0]).eval()
-    sharded = ShardedRows(parts, engine="process", shards=3, max_memory=MEMORY)
-    mean, variance = sharded.moments(model)
+    sharded = ShardedRows(parts, engine="process", shards=3)
+    found = sharded.ranking(model, (), MEMORY)
     ranking = DiscretePosterior(model, release.candidates).ranking()
-    assert torch.allclose(mean, ranking.mean, atol=1e-12)
-    assert torch.allclose(variance, ranking.variance, atol=1e-12)
-    assert sharded.mean_range(model) == pytest.approx(
-        [float(end) for end in ranking.mean.aminmax()], abs=1e-12
-    )
+    assert torch.allclose(found.mean, ranking.mean, atol=1e-12)
+    assert torch.allclose(found.variance, ranking.variance, atol=1e-12)
+    assert found[2:] == pytest.approx(ranking[2:], rel=1e-12)
 
 
 def test_ties_over_several_shards_are_broken_as_in_one(parts):
     """A constant score: every open row ties, and the draw is one of all."""
     release = parts.whole()
     model = make_model(release, [1], [0.0]).eval()
-    sharded = ShardedRows(parts, engine="process", shards=4, max_memory=MEMORY)
+    sharded = ShardedRows(parts, engine="process", shards=4)
 
     class Constant(DiscreteUCB):
         def _bound(self, ranking):
@@ -141,7 +144,7 @@ def test_ties_over_several_shards_are_broken_as_in_one(parts):
 
 def test_shards_whose_rows_are_all_closed_are_left_out(parts):
     model = make_model(parts.whole(), [0], [0.0]).eval()
-    sharded = ShardedRows(parts, engine="process", shards=4, max_memory=MEMORY)
+    sharded = ShardedRows(parts, engine="process", shards=4)
     closed = set(range(sharded._starts[1], N))
     assert sharded.select(model, ucb(1.0), exclude=closed)[0] < sharded._starts[1]
 
@@ -150,15 +153,4 @@ def test_labels_are_refused(parts):
     labels = ReleasedParts(parts.folder, parts.parts, 1, "int16", parts.settings)
     object.__setattr__(labels, "public", {**parts.public, "cells": object()})
     with pytest.raises(ValueError, match="noisy rows, got labels"):
-        ShardedRows(labels, engine="process", max_memory=MEMORY)
-
-
-@pytest.mark.slow
-def test_on_ray_an_actor_that_dies_is_made_again_and_picks_stay(parts):
-    ray = ray_cluster()
-    sharded = ShardedRows(parts, engine="ray", shards=2, max_memory=MEMORY)
-    expected = searched(parts, 4, None)
-    assert searched(parts, 4, sharded) == expected
-    ray.kill(sharded._holders._actors[1])
-    assert searched(parts, 4, sharded) == expected
-    sharded.stop()
+        ShardedRows(labels, engine="process")
