@@ -110,8 +110,12 @@ def release_parquet(
         ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
 
     Example:
-        >>> parts = release_parquet("stays/", "stays_released", scaling, NoisyProjection(3.0))
-        >>> Modeler(parts.whole())
+        >>> import pandas
+        >>> named = PublicScaling([0.0, 0.0], [1.0, 1.0], names=["age", "weight"])
+        >>> pandas.DataFrame(records.numpy(), columns=named.names).to_parquet("stays.parquet")
+        >>> parts = release_parquet("stays.parquet", "released", named, mechanism, progress=False)
+        >>> parts.n, parts.guarantee.holds
+        (60, True)
     """
     encoding = scaling if isinstance(scaling, Encoding) else None
     domain = _domain(scaling, encoding, mechanism)
