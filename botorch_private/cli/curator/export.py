@@ -47,9 +47,10 @@ def export_csv(store: Reading) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("query", "row", "identifier", *_COLUMNS, "reason"))
+    writer.writerow(("query", "row", "identifier", *_COLUMNS, "reason", "date", "instrument", "comment"))
     for query in store.queries():
         values = (getattr(query, name) for name in _COLUMNS)
         identifier = harmless(store.identifier(query.row))
-        writer.writerow((query.id, query.row, identifier, *values, harmless(query.reason)))
+        said = (harmless(each) for each in query.circumstances)
+        writer.writerow((query.id, query.row, identifier, *values, harmless(query.reason), *said))
     return text.getvalue()

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 
 T = TypeVar("T")
@@ -91,10 +92,8 @@ class Drafts:
         found = connection.execute(f"SELECT value FROM draft WHERE {where}", values).fetchall()
         connection.execute(f"DELETE FROM draft WHERE {where}", values)
         if not stored:
-            connection.executemany(
-                "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, 'discarded', ?, ?)",
-                [(now, token, query, each["value"]) for each in found],
-            )
+            for each in found:
+                note(connection, now, "discarded", token=token, query=query, detail=each["value"])
 
     def all(self, token: int) -> list[KeptDraft]:
         """What this person typed, and what was typed by those whose token has ended; oldest first."""

@@ -30,6 +30,8 @@ STATUS = {
     "measured": 409,
     "measuring": 409,
     "too_many_keys": 429,
+    "no_reason": 422,
+    "circumstances": 422,
     "not_measured": 409,
     "not_failed": 409,
     "withdrawn": 409,

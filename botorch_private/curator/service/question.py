@@ -9,6 +9,8 @@ import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
 
+from botorch_private.curator.service.circumstances import Circumstances
+
 
 class State(StrEnum):
     """How far a question is."""
@@ -38,6 +40,7 @@ class Question:
         asked: When, UTC, ISO 8601.
         settled: When it was measured or withdrawn.
         told: Whether a modeler has read the answer.
+        circumstances: Of the measurement; for the curator's eyes only.
     """
 
     id: int
@@ -50,6 +53,7 @@ class Question:
     asked: str
     settled: str | None
     told: bool
+    circumstances: Circumstances = Circumstances()
 
     @property
     def public_state(self) -> str:
@@ -126,5 +130,16 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    values = {name: found[name] for name in Question.__dataclass_fields__}
-    return Question(**{**values, "told": bool(found["told"])})
+    return Question(
+        *(found[name] for name in _COLUMNS), bool(found["told"]), _circumstances(found)
+    )
+
+
+_COLUMNS = tuple(Question.__dataclass_fields__)[:-2]
+
+
+def _circumstances(found: sqlite3.Row) -> Circumstances:
+    names = found.keys()  # a folder of an earlier version that is only read has fewer
+    return Circumstances(
+        *(found[name] if name in names else None for name in ("measured_on", "instrument", "comment"))
+    )

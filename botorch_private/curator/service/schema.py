@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.trail import begin_chain
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
@@ -112,7 +113,16 @@ CREATE TABLE sheet (                    -- sent by staff, and neither stored nor
     time TEXT NOT NULL
 );
 """,
+    3: """
+ALTER TABLE query ADD COLUMN instrument TEXT;   -- that measured it, as staff say it
+ALTER TABLE draft ADD COLUMN day TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN instrument TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN comment TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN data TEXT;         -- JSON, see `trail`
+ALTER TABLE event ADD COLUMN hash TEXT;         -- over the event before and this one
+""",
 }
+_AFTERWARDS = {3: begin_chain}
 
 
 @dataclass(frozen=True)
@@ -161,6 +171,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
             for statement in re.sub("--.*", "", MIGRATIONS[version]).split(";"):
                 connection.execute(statement)
+            if version in _AFTERWARDS:
+                _AFTERWARDS[version](connection)
             connection.execute(
                 "INSERT OR REPLACE INTO fact VALUES ('schema_version', ?)", (json.dumps(version),)
             )

@@ -1,0 +1,112 @@
+"""Trail: what happened, each event with a hash over the one before it, so that a change shows.
+
+The hash of an event is the SHA-256 of the hash before it, 64 hexadecimal digits, followed by the event as
+canonical JSON (`canonical`). Before the first event stands the SHA-256 of the release. So a trail is of
+one folder, and whoever knows its last hash knows all of it.
+
+It cannot show that somebody made all hashes anew from some event on, or cut off the end, unless the last
+hash was kept where that person could not write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+FIELDS = ("id", "time", "token", "kind", "query", "detail", "data")  # what a hash covers
+_ENCODE = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, default=lambda _: "not JSON"
+).encode
+_LAST = (
+    "SELECT seq, (SELECT hash FROM event ORDER BY id DESC LIMIT 1) AS hash "
+    "FROM sqlite_sequence WHERE name = 'event'"
+)
+
+
+def canonical(event: Mapping[str, Any]) -> str:
+    """An event as JSON in ASCII: names sorted, no blanks, numbers as Python writes them."""
+    return _ENCODE(event)
+
+
+def next_hash(previous: str, event: Mapping[str, Any]) -> str:
+    """The hash of an event.
+
+    Args:
+        previous: Hash of the one before it; of the first one, the SHA-256 of the release.
+        event: Its `FIELDS`.
+    """
+    return hashlib.sha256(f"{previous}{canonical(event)}".encode()).hexdigest()
+
+
+def note(
+    connection: sqlite3.Connection,
+    time: str,
+    kind: str,
+    *,
+    token: int | None = None,
+    query: int | None = None,
+    detail: str | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an event, inside of the transaction that changes what it tells of.
+
+    Args:
+        connection: Inside a transaction that may write.
+        time: When, UTC, ISO 8601.
+        kind: What happened, in a word.
+        token: Number of the token of whoever did it; None: the curator, a program, or a stranger.
+        query: Number of the question that it is about.
+        detail: In words, as they were given.
+        data: In numbers and texts with names.
+    """
+    last = connection.execute(_LAST).fetchone()
+    # A number is never given twice: where events were cut off, the next one leaves a gap.
+    number = 1 if last is None else last["seq"] + 1
+    previous = None if last is None else last["hash"]
+    values = (number, time, token, kind, query, detail, data)
+    hashed = next_hash(previous or _identity(connection), dict(zip(FIELDS, values, strict=True)))
+    text = None if data is None else canonical(data)
+    connection.execute(
+        "INSERT INTO event (id, time, token, kind, query, detail, data, hash) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*values[:-1], text, hashed),
+    )
+
+
+def event_of(found: sqlite3.Row) -> dict[str, Any]:
+    """What the hash of a stored event covers."""
+    event = {name: found[name] for name in FIELDS}
+    event["data"] = data_of(found)
+    return event
+
+
+def data_of(found: sqlite3.Row) -> Any:
+    """The data of a stored event; as the text that it is where nobody here wrote it so."""
+    text = found["data"]
+    if not isinstance(text, str):
+        return text
+    try:
+        data = json.loads(text)
+        return data if canonical(data) == text else text
+    except ValueError:
+        return text
+
+
+def begin_chain(connection: sqlite3.Connection) -> None:
+    """Give hashes to the events of a folder that had none, and note that they are older than these."""
+    previous, count, time = _identity(connection), 0, ""
+    for found in connection.execute("SELECT * FROM event ORDER BY id").fetchall():
+        previous = next_hash(previous, event_of(found))
+        connection.execute("UPDATE event SET hash = ? WHERE id = ?", (previous, found["id"]))
+        count, time = count + 1, max(time, found["time"])
+    if count:
+        note(connection, time, "chained", data={"before": count})
+
+
+def _identity(connection: sqlite3.Connection) -> str:
+    return json.loads(
+        connection.execute("SELECT value FROM fact WHERE name = 'identity'").fetchone()["value"]
+    )
