@@ -138,6 +138,19 @@ class Reading:
         """What happened, in order; to one query, or to all. For the curator's eyes only."""
         return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
 
+    def has_chain(self) -> bool:
+        """Whether events have hashes: in a folder of an earlier version that is only read, none has."""
+        return bool(self._all("SELECT 1 FROM pragma_table_info('event') WHERE name = 'hash'"))
+
+    def events_written(self) -> int:
+        """How many events were ever written."""
+        found = self._all("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        return found[0]["seq"] if found else 0
+
+    def last_hash(self) -> str:
+        """The hash of the last event; see `trail`."""
+        return self._one("SELECT hash FROM event ORDER BY id DESC LIMIT 1")[0]
+
     def latest_time(self) -> str | None:
         """The latest time at which anything happened, UTC, ISO 8601."""
         # What was written by a clock that was ahead stays; `mend_clock` notes that it is not to count.

@@ -1,0 +1,114 @@
+"""check_trail: whether a trail is the one that was written, and at which event it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from botorch_private.curator.service.question import Question, State
+from botorch_private.curator.service.reading import Reading
+from botorch_private.curator.service.trail import data_of, event_of, next_hash
+
+_BROKEN = (
+    "does not follow from the one before it: it was changed, or the one before it was changed, removed "
+    "or moved, or it was put in"
+)
+
+
+class Checked(NamedTuple):
+    """What was found.
+
+    Attributes:
+        count: How many events follow from one another, from the first one on.
+        last: Hash of the last of these; of no event, the SHA-256 of the release.
+        older: How many were written before there were hashes: what changed them before then does not
+            show.
+        problem: What is wrong, in words; empty: nothing.
+    """
+
+    count: int
+    last: str
+    older: int
+    problem: str
+
+
+def check_trail(identity: str, events: Iterable[tuple[dict[str, Any], Any]]) -> Checked:
+    """Follow a trail until it breaks.
+
+    Args:
+        identity: SHA-256 of the release.
+        events: Each with its hash, in order.
+    """
+    count, last, older = 0, identity, 0
+    for event, hashed in events:
+        if event.get("id") != count + 1:
+            return Checked(count, last, older, _gap(count, event.get("id")))
+        expected = next_hash(last, event)
+        if hashed != expected:
+            return Checked(count, last, older, f"event {count + 1} {_BROKEN}")
+        count, last = count + 1, expected
+        if event["kind"] == "chained":
+            older = event["data"]["before"]
+    return Checked(count, last, older, "")
+
+
+def _gap(count: int, found: Any) -> str:
+    if isinstance(found, int) and found > count + 1:
+        return f"events {count + 1} to {found - 1} are missing, or event {found} stands in the wrong place"
+    return f"after event {count} stands one with another number: events were moved, put in or removed"
+
+
+def check_database(reading: Reading) -> Checked:
+    """Check the trail of a database, and that questions and values are those that it tells of.
+
+    Raises:
+        ValueError: If the folder is of a version whose events have no hashes.
+    """
+    events = reading.events()
+    if not reading.has_chain():
+        raise ValueError(
+            "its events have no hashes, since an earlier version wrote them: they get them when the "
+            "folder is opened by a command that writes, such as 'serve'"
+        )
+    checked = check_trail(reading.facts.identity, ((event_of(each), each["hash"]) for each in events))
+    if checked.problem:
+        return checked
+    if reading.events_written() != checked.count:
+        problem = f"events after event {checked.count} were removed"
+    else:
+        problem = _other_than_told(reading, events)
+    return checked._replace(problem=problem)
+
+
+def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
+    """Which question is not as the trail tells; empty: none. What has no data is older than that."""
+    told: dict[int, tuple[str, Any]] = {}
+    rows: dict[int, int] = {}
+    for event in events:
+        number, data = event["query"], data_of(event)
+        if event["kind"] == "asked" and data is not None:
+            rows[number] = data["row"]
+        if event["kind"] in ("asked", "measured", "corrected", "withdrawn"):
+            told[number] = (event["kind"], data)
+    questions = {query.id: query for query in reading.queries()}
+    for number in sorted(told.keys() | questions.keys()):
+        query = questions.get(number)
+        if query is None:
+            return f"query {number} was removed, which the events tell of"
+        if number not in told:
+            return f"query {number} was put in, which no event tells of"
+        if rows.get(number, query.row) != query.row or not _is_as_told(query, *told[number]):
+            return f"query {number} is not as the events tell: it was changed"
+    return ""
+
+
+def _is_as_told(query: Question, kind: str, data: Any) -> bool:
+    measured = query.state == State.MEASURED
+    if kind == "withdrawn":
+        return query.state == State.WITHDRAWN
+    if data is None:  # an event that is older than its data
+        return measured if kind != "asked" else True
+    if "value" not in data:
+        return not measured and query.state != State.WITHDRAWN
+    now = {"value": query.outcome, "answer": query.answer, **query.circumstances.named()}
+    return measured and now == {name: data[name] for name in data if name not in ("row", "before", "from")}
