@@ -61,7 +61,8 @@ notebooks: $(VENV)/.dev
 lowest: $(VENV)/lowest/.done
 	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -W 'ignore:You are using `torch.load`:FutureWarning' \
 	  tests/_base tests/exchange tests/modeler/acquisition tests/modeler/test_modeler.py \
-	  tests/modeler/test_modeler_posterior.py tests/privacy/test_guarantee.py \
+	  tests/modeler/test_modeler_posterior.py tests/modeler/test_save.py \
+	  tests/privacy/test_guarantee.py \
 	  tests/curator --ignore tests/curator/service/test_kill.py --ignore tests/curator/service/test_schema.py \
 	  tests/report --ignore tests/report/test_report_boundaries.py \
 	  tests/whole/test_compatibility.py tests/whole/test_host_contract.py \

@@ -7,8 +7,7 @@ budget is run once, and read after 10, 20, 50 and 100 rounds.
 
 The search is a lean twin of `Modeler`: the same model, priors and scores in NumPy. It fits in each of
 the first 20 rounds and then in every third, and a fit starts from the last one. Seeds from 1,000 on
-choose a rule; those from 5,000 on confirm it, and those from 9,000 on, with the noise that `auto` takes
-since, at 100 rounds. What is done already is kept in ``exploration.jsonl``
+choose a rule; those from 5,000 on confirm it. What is done already is kept in ``exploration.jsonl``
 beside the results, so that it can be stopped and goes on.
 
     python benchmarks/exploration.py --set choose --runs 48
@@ -39,18 +38,19 @@ sys.path.insert(0, str(HERE / "paper"))
 from frontier_tables import table_named  # noqa: E402 (benchmarks/paper is a folder of modules)
 from streams import stream  # noqa: E402
 
-from botorch_private import NoisyProjection, ucb_beta  # noqa: E402
+from botorch_private import NoisyProjection, NoPrivacy, ucb_beta  # noqa: E402
 from botorch_private.curator.publish import publish  # noqa: E402
 from botorch_private.modeler.models.marginal_likelihood import MarginalLikelihood  # noqa: E402
 
 Array = NDArray[Any]
 RESULTS = HERE / "results"
 KEPT = RESULTS / "exploration.jsonl"
-SEEDS = {"choose": 1_000, "confirm": 5_000, "long": 9_000}
+SEEDS = {"choose": 1_000, "confirm": 5_000}
 BUDGETS = (10, 20, 50, 100)
 INITIAL, DELTA = 5, 1e-5
 EVERY_ROUND, THEN_EVERY = 20, 3  # rounds with a fit
 RESTARTED = 5  # every so many fits begin at a long and a short length-scale as well
+SMALLER_NOISE = 3.305 / 3.731  # the l2 mechanism at d = 22, epsilon 1, delta 1e-5: a smaller deviation
 
 
 class Rule(NamedTuple):
@@ -95,20 +95,22 @@ RULES = {
 
 
 class Cell(NamedTuple):
-    """A table at an epsilon for one unit."""
+    """A table at an epsilon for one unit; ``noise`` is a factor of the deviation that `auto` has."""
 
     table: str
     epsilon: float
+    noise: float = 1.0
 
     @property
     def name(self) -> str:
         """In results."""
-        return f"{self.table}, epsilon {self.epsilon:g}"
+        return f"{self.table}, epsilon {self.epsilon:g}" + (", l2" if self.noise < 1 else "")
 
 
 FEW = "hospital, few, same unit"
 CELLS = [Cell(table, e) for table in ("branin", "grid", "hospital", FEW) for e in (1.0, 3.0)]
 FRESH_TABLES = [Cell(table, 3.0) for table in ("telemonitoring", "esol", "loan")]
+L2 = [Cell("hospital", 1.0, SMALLER_NOISE)]
 
 
 # --- one search ---
@@ -134,21 +136,71 @@ def setting(cell: Cell, seed: int) -> Setting:
     published = publish(
         raw,
         table.scaling,
-        NoisyProjection(cell.epsilon, DELTA, None),
+        NoPrivacy() if math.isinf(cell.epsilon) else NoisyProjection(cell.epsilon, DELTA, None),
         generator=stream(seed, f"exploration, noise at {cell.epsilon}"),
     )
     release, order = published.release, published.permutation
+    rows, variance = release.candidates.numpy(), release.noise_variance * cell.noise**2
+    if cell.noise != 1:
+        true = table.scaling.transform(raw)[order].numpy()
+        rows = true + cell.noise * (rows - true)
+    total = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
+    spread = release.spread
+    if cell.noise != 1:
+        spread = math.sqrt(max(total - rows.shape[1] * variance, 0.01 * total))
     values = (outcomes / table.sigma_y)[order].numpy()
-    rows, variance = release.candidates.numpy(), release.noise_variance
-    return Setting(rows, values, variance, release.spread, table.outcome_noise)
+    return Setting(rows, values, variance, spread, table.outcome_noise)
+
+
+class Belief(NamedTuple):
+    """What the model says of all rows, in standard deviations of the answers so far.
+
+    Attributes:
+        mean: ``n`` posterior means.
+        shared: ``n`` posterior variances of the part that records share.
+        own: Variance of the part that is a record's own.
+        noise: Variance of what scatters beside.
+        center: Mean of the answers.
+        unit: Their standard deviation.
+    """
+
+    mean: Array
+    shared: Array
+    own: float
+    noise: float
+    center: float
+    unit: float
 
 
 def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
     """Rows in the order in which they were asked."""
+    n = len(given.rows)
+
+    def score(belief: Belief, t: int, asked: list[int]) -> Array:
+        variance = belief.shared + (0.0 if rule.shared else belief.own)
+        beta = rule.scale(t, rounds) * ucb_beta(t, n)
+        return belief.mean + math.sqrt(beta) * np.sqrt(np.maximum(variance, 1e-12))
+
+    return search_by(given, score, rounds, seed)[0]
+
+
+def search_by(
+    given: Setting,
+    score: Callable[[Belief, int, list[int]], Array] | None,
+    rounds: int,
+    seed: int,
+    *,
+    believe: bool = False,
+) -> tuple[list[int], Belief | None]:
+    """Rows in the order in which they were asked, by the largest score; None: at random.
+
+    With ``believe`` also what the model says after all answers.
+    """
     n, width = given.rows.shape
     order = np.random.default_rng([seed, 1])
     ties = np.random.default_rng([seed, 2]).random(n) * 1e-9
-    asked = order.permutation(n)[:INITIAL].tolist()
+    first = INITIAL if score is not None else INITIAL + rounds
+    asked = order.permutation(n)[:first].tolist()
     rows = (given.rows - given.rows.mean(axis=0)).astype(np.float32)
     norms = (rows**2).sum(axis=1)
     squared = np.empty((INITIAL + rounds, n), dtype=np.float32)
@@ -156,13 +208,13 @@ def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
         squared[i] = _distances(rows, norms, row)
     fit = _Fit(given)
     u = fit.start
-    for t in range(1, rounds + 1):
+    for t in range(first - INITIAL + 1, rounds + 1 + believe):
         known = len(asked)
         y = given.outcomes[asked]
         center, unit = y.mean(), y.std(ddof=1) or 1.0
         y = (y - center) / unit
-        if t <= EVERY_ROUND or (t - EVERY_ROUND) % THEN_EVERY == 0:
-            u = fit(given.rows[asked], y, u, again=t % RESTARTED == 1)
+        if t <= EVERY_ROUND or t > rounds or (t - EVERY_ROUND) % THEN_EVERY == 0:
+            u = fit(given.rows[asked], y, u, again=t % RESTARTED == 1 or t > rounds)
         length, s, noise = np.exp(u)
         smooth = length**2 + 2 * given.noise_variance
         share = (length**2 / smooth) ** (width / 2)
@@ -176,14 +228,17 @@ def search(given: Setting, rule: Rule, rounds: int, seed: int) -> list[int]:
         mean = (white[:, 0] @ white[:, 1]) / (white[:, 1] @ white[:, 1])
         V = solve_triangular(L.astype(np.float32), K, lower=True, overwrite_b=True, check_finite=False)
         best_guess = mean + (white[:, 0] - mean * white[:, 1]).astype(np.float32) @ V
-        variance = (s * share if rule.shared else s) - np.einsum("ij,ij->j", V, V)
-        beta = rule.scale(t, rounds) * ucb_beta(t, n)
-        score = best_guess + math.sqrt(beta) * np.sqrt(np.maximum(variance, 1e-12 * s)) + ties
-        score[asked] = -np.inf
-        pick = int(score.argmax())
+        shared = s * share - np.einsum("ij,ij->j", V, V)
+        belief = Belief(best_guess, shared, s * (1 - share), noise, float(center), float(unit))
+        if t > rounds:
+            return asked, belief
+        assert score is not None
+        scores = score(belief, t, asked) + ties
+        scores[asked] = -np.inf
+        pick = int(scores.argmax())
         squared[known] = _distances(rows, norms, pick)
         asked.append(pick)
-    return asked
+    return asked, None
 
 
 def _distances(rows: Array, norms: Array, row: int) -> Array:
@@ -333,10 +388,10 @@ def main() -> None:
     parser.add_argument("--rules", default=",".join(RULES))
     parser.add_argument("--base", default="theory 1")
     parser.add_argument("--budget", type=int, choices=BUDGETS, default=100)
-    parser.add_argument("--cells", choices=["eight", "fresh"], default="eight")
+    parser.add_argument("--cells", choices=["eight", "fresh", "l2"], default="eight")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    cells = {"eight": CELLS, "fresh": FRESH_TABLES}[options.cells]
+    cells = {"eight": CELLS, "fresh": FRESH_TABLES, "l2": L2}[options.cells]
     rules, first = options.rules.split(","), SEEDS[options.set]
     found = measure(cells, rules, range(first, first + options.runs), options.budget)
     for T in BUDGETS:

@@ -31,11 +31,18 @@ if TYPE_CHECKING:
     )
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
+    from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
     from botorch_private.exchange.search_prior import SearchPrior
-    from botorch_private.modeler.acquisition import DiscreteUCB, TiedScoresWarning, ucb_beta
+    from botorch_private.modeler.acquisition import (
+        DiscreteStraddle,
+        DiscreteUCB,
+        TiedScoresWarning,
+        ucb_beta,
+    )
     from botorch_private.modeler.denoised_release import DenoisedRelease
+    from botorch_private.modeler.goals.above import RowsAbove
     from botorch_private.modeler.history import History
     from botorch_private.modeler.modeler import Modeler
     from botorch_private.modeler.models import (
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Above",
     "BudgetError",
     "Category",
     "CellResponse",
@@ -66,6 +74,7 @@ __all__ = [
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
+    "DiscreteStraddle",
     "DiscreteUCB",
     "Drawn",
     "Encoding",
@@ -74,8 +83,10 @@ __all__ = [
     "LabelKernel",
     "Ledger",
     "ManyCellsWarning",
+    "Maximize",
     "MeasurementError",
     "Mechanism",
+    "Minimize",
     "Modeler",
     "NoPrivacy",
     "NoValueError",
@@ -93,9 +104,12 @@ __all__ = [
     "ReleasedInputKernel",
     "RemoteCurator",
     "RemoteError",
+    "RowsAbove",
     "SearchPrior",
     "SpectralProjection",
+    "Target",
     "TiedScoresWarning",
+    "TopK",
     "WithdrawnError",
     "YesNo",
     "add_noise",
@@ -116,6 +130,7 @@ __version__ = "0.1.0"
 
 # Names load when they are first used: `botorch-private --help` does not wait for BoTorch.
 _HOMES = {
+    "Above": "exchange.goals",
     "BudgetError": "curator.ledger",
     "Category": "curator.features.kinds",
     "CellResponse": "curator.cells.cell_response",
@@ -124,6 +139,7 @@ _HOMES = {
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
+    "DiscreteStraddle": "modeler.acquisition",
     "DiscreteUCB": "modeler.acquisition",
     "Drawn": "curator.mechanisms",
     "Encoding": "curator.features.encoding",
@@ -132,8 +148,10 @@ _HOMES = {
     "LabelKernel": "modeler.models.label_kernel",
     "Ledger": "curator.ledger",
     "ManyCellsWarning": "curator.cells.cell_response",
+    "Maximize": "exchange.goals",
     "MeasurementError": "curator.objective",
     "Mechanism": "curator.mechanisms",
+    "Minimize": "exchange.goals",
     "Modeler": "modeler.modeler",
     "NoPrivacy": "curator.mechanisms",
     "NoValueError": "exchange.observation",
@@ -151,9 +169,12 @@ _HOMES = {
     "ReleasedInputKernel": "modeler.models",
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
+    "RowsAbove": "modeler.goals.above",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
+    "Target": "exchange.goals",
     "TiedScoresWarning": "modeler.acquisition",
+    "TopK": "exchange.goals",
     "WithdrawnError": "exchange.observation",
     "YesNo": "curator.features.kinds",
     "add_noise": "curator.mechanisms",

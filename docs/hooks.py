@@ -1,8 +1,9 @@
 """What pages take from elsewhere when the site is built, so that there is one source of it.
 
 ``<!-- readme: Heading -->`` a section of the README, ``<!-- setup -->`` what the examples start from,
-``<!-- commands -->`` what ``--help`` says of every command, ``<!-- guarantee -->`` a guarantee as it is
-printed. The pictures come from the benchmarks.
+``<!-- commands -->`` what ``--help`` says of every command, ``<!-- documents -->`` the fields of what
+``--json`` prints, ``<!-- guarantee -->`` a guarantee as it is printed. The pictures come from the
+benchmarks.
 """
 
 import argparse
@@ -34,7 +35,12 @@ def on_files(files, *, config):
 def on_page_markdown(markdown, **_):
     """Fill in what a page asks for."""
     markdown = SECTION.sub(lambda found: _section(found[1]), markdown)
-    for name, made in (("setup", _setup), ("commands", _commands), ("guarantee", _guarantee)):
+    for name, made in (
+        ("setup", _setup),
+        ("commands", _commands),
+        ("documents", _documents),
+        ("guarantee", _guarantee),
+    ):
         if f"<!-- {name} -->" in markdown:
             markdown = markdown.replace(f"<!-- {name} -->", made())
     return linked(markdown)
@@ -76,6 +82,18 @@ def _commands():
                     walk(each)
 
     walk(_parser())
+    return "\n\n".join(parts)
+
+
+def _documents():
+    from botorch_private.cli.documents.fields import DOCUMENTS, fields_of
+
+    parts = []
+    for command, document in DOCUMENTS.items():
+        about = f"`format` is `botorch-private {document.FORMAT}`, `format_version` {document.VERSION}."
+        rows = [f"| `{path}` | {kind} | {meaning} |" for path, kind, meaning in fields_of(document)]
+        table = "\n".join(["| field | type | meaning |", "| --- | --- | --- |", *rows])
+        parts.append(f"## {command}\n\n{about}\n\n{table}")
     return "\n\n".join(parts)
 
 

@@ -103,7 +103,12 @@ def row_labels(value: Any) -> Any:
 
 
 def numeric_frame(
-    name: str, value: Any, declared: Sequence[str] | None = None, remedy: str = MISSING_REMEDY
+    name: str,
+    value: Any,
+    declared: Sequence[str] | None = None,
+    remedy: str = MISSING_REMEDY,
+    *,
+    missing_value: float | None = None,
 ) -> Any:
     """Turn a data frame into float64, exactly; anything else stays what it is.
 
@@ -114,6 +119,7 @@ def numeric_frame(
         value: Anything.
         declared: Names that messages may say of its columns; None: positions alone.
         remedy: What to do about a missing value.
+        missing_value: Declared number that a missing value counts as; None: it is refused.
 
     Raises:
         ValueError: If a column holds no numbers, a value is missing, or float64 would round it.
@@ -122,7 +128,8 @@ def numeric_frame(
     names = column_names(value)
     if names is None:
         return value
-    columns = [_numbers(value, i) for i in range(len(names))]
+    read = _numbers if missing_value is None else _numbers_or_missing
+    columns = [read(value, i) for i in range(len(names))]
     wrong = [i for i, column in enumerate(columns) if column is None]
     if wrong:
         called = [_called(i, declared) for i in wrong]
@@ -140,12 +147,15 @@ def numeric_frame(
         # Column by column: beside a column of floats, integers would be rounded without a word.
         if numbers.dtype.kind in "iu":
             refuse_inexact(name, too_large(numbers) & ~absent, column=i, declared=declared)
-    _refuse_missing(name, missing | np.isnan(table), declared, remedy)
+    missing |= np.isnan(table)
+    if missing_value is not None:
+        return np.where(missing, missing_value, table)
+    _refuse_missing(name, missing, declared, remedy)
     return table
 
 
 def cells(value: Any, name: str) -> tuple[list[Any], np.ndarray]:
-    """One column of a data frame as Python objects, and which of them are missing."""
+    """One column of a data frame as Python objects, and which of them are missing: NaN as well."""
     library = _library(value)
     column = value.column(name) if library == "pyarrow" else value[name]
     missing = column.isna() if hasattr(column, "isna") else column.is_null()
@@ -155,7 +165,8 @@ def cells(value: Any, name: str) -> tuple[list[Any], np.ndarray]:
             f"column {name!r} must hold texts, numbers or yes/no, but holds what Python has no value for"
         ),
     )
-    return found, np.asarray(missing, dtype=bool)
+    nan = [isinstance(each, float) and each != each for each in found]
+    return found, np.asarray(missing, dtype=bool) | np.array(nan, dtype=bool)
 
 
 def miscounted(found: Sequence[Any], wanted: str) -> str:
@@ -207,6 +218,23 @@ def _numbers(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:
         return or_refuse(lambda: _column(frame, position), _NoNumbers)
     except _NoNumbers:
         return None
+
+
+def _numbers_or_missing(frame: Any, position: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """As `_numbers`, also of columns whose kind comes from their missing values alone."""
+    (raw,) = _raw(frame, [position])
+    missing = np.asarray(raw.isna() if hasattr(raw, "isna") else raw.is_null(), dtype=bool)
+    if missing.all():
+        return np.zeros(len(missing)), missing
+    if _library(frame) != "pandas" or getattr(raw.dtype, "kind", "") != "O":
+        return _numbers(frame, position)
+    # pandas keeps numbers beside None or its own missing value as objects.
+    told = _numbers(raw[~missing].infer_objects().to_frame(), 0)
+    if told is None:
+        return None
+    numbers = np.zeros(len(missing), dtype=told[0].dtype)
+    numbers[~missing] = told[0]
+    return numbers, missing
 
 
 class _NoNumbers(Exception):

@@ -16,7 +16,7 @@ from botorch_private._base.foreign import or_refuse
 class FileFormat:
     """The name and the version of a kind of file, and the words for refusing another one.
 
-    Files of the version before this one are read as well: what changed since is up to the reader.
+    Files of older versions, from ``oldest`` on, are read as well: what changed is up to the reader.
 
     Args:
         name: Written into each file, such as ``botorch-private release``.
@@ -24,6 +24,7 @@ class FileFormat:
         wanted: What a file must be, for messages, such as ``a release file``.
         advice: What to do about a file that is refused; may be empty.
         digest: Whether a JSON text has a digest of its values, which catches damage, not forgery.
+        oldest: Version that is still read; None: the one before ``version``.
     """
 
     name: str
@@ -31,6 +32,7 @@ class FileFormat:
     wanted: str
     advice: str = ""
     digest: bool = True
+    oldest: int | None = None
 
     @property
     def header(self) -> dict[str, Any]:
@@ -46,7 +48,8 @@ class FileFormat:
         if not isinstance(found, Mapping) or found.get("format") != self.name:
             raise self.refusal(path, "is not one")
         version = str(found.get("format_version"))
-        if version not in (str(self.version), str(max(1, self.version - 1))):
+        oldest = max(1, self.version - 1) if self.oldest is None else self.oldest
+        if version not in map(str, range(oldest, self.version + 1)):
             raise self.refusal(path, "is of another version: upgrade botorch-private if it is newer")
         return int(version)
 

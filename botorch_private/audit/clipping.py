@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _FAR = 1e6  # widths of the range
 _MOST_FEATURES = 100  # that are tried one by one
+_LARGEST_LOG = 700.0
 _ROWS = 50  # that are tried all features at once
 _TOLERANCE = 1e-9  # relative
 _UNIT_TOLERANCE = 1e-6  # a narrow range far from zero has few digits
@@ -100,7 +101,8 @@ def clipping_audit(
 
 def _outside(scaling: PublicScaling, generator: torch.Generator) -> Tensor:
     """Made-up records: one feature far below or above its range, or any of them."""
-    lower, upper = scaling.lower, scaling.upper
+    log = torch.tensor([kind == "log" for kind in scaling.scale])
+    lower, upper = _logarithm(scaling.lower, log), _logarithm(scaling.upper, log)
     width = upper - lower
     d = scaling.features
     some = torch.randperm(d, generator=generator)[:_MOST_FEATURES]
@@ -112,7 +114,13 @@ def _outside(scaling: PublicScaling, generator: torch.Generator) -> Tensor:
     sizes = torch.tensor([-_FAR, -1.0, 0.0, 0.0, 1.0, _FAR], dtype=torch.float64)
     chosen = torch.randint(len(sizes), (_ROWS, d), generator=generator)
     rows[-_ROWS:] += width * sizes[chosen]
-    return rows
+    # A factor is far by its logarithm, but no float64 holds all of them.
+    return torch.where(log, rows.clamp(-_LARGEST_LOG, _LARGEST_LOG).exp(), rows)
+
+
+def _logarithm(rows: Tensor, log: Tensor) -> Tensor:
+    """Values on a log scale as their logarithms, by the plain formula; others as they are."""
+    return torch.where(log, torch.where(log, rows, 1.0).log(), rows)
 
 
 def _scaling_checks(
@@ -136,7 +144,9 @@ def _scaling_checks(
     )
     other = torch.randperm(len(outside), generator=generator)
     steps = (scaled - scaled[other]).norm(dim=1)
-    longest = ((outside - outside[other]) / scaling.unit).norm(dim=1)
+    log = torch.tensor([kind == "log" for kind in scaling.scale])
+    plain = _logarithm(outside, log)
+    longest = ((plain - plain[other]) / scaling.unit).norm(dim=1)
     yield Check.exact(
         "no step is longer scaled than in units", bool((steps <= longest * (1 + _TOLERANCE)).all())
     )
@@ -175,9 +185,13 @@ def _curator_checks(
     if stated is not None:
         # From the middle, by a step that stays inside: the unit may be wider than the range.
         unit = torch.tensor(stated, dtype=torch.float64)
-        middle = scaling.lower / 2 + scaling.upper / 2
-        shares = torch.clamp((scaling.upper - scaling.lower) / (4 * unit), max=1.0)
-        moved = scaling.transform(middle + torch.diag(unit * shares)) - scaling.transform(middle[None])
+        log = torch.tensor([i in other.guarantee.log_columns for i in range(scaling.features)])
+        low, high = _logarithm(scaling.lower, log), _logarithm(scaling.upper, log)
+        middle = low / 2 + high / 2
+        shares = torch.clamp((high - low) / (4 * unit), max=1.0)
+        near = torch.cat([middle + torch.diag(unit * shares), middle[None]])
+        rows = scaling.transform(torch.where(log, near.exp(), near))
+        moved = rows[:-1] - rows[-1]
         ratios = moved.norm(dim=1) / shares
         worst = int((ratios - 1).abs().argmax())
         yield Check.exact(

@@ -18,7 +18,8 @@ class Reconstruction:
         records: ``n x d`` estimates in raw units, one for each released row. With declared ranges, of
             the clipped records.
         error: ``d`` root mean square errors, in raw units, as the attacker judges them without the
-            true records; each attack says how. Infinite where it cannot tell.
+            true records; each attack says how. Infinite where it cannot tell. Of a feature on a log
+            scale it is the error of the natural logarithm.
     """
 
     records: Tensor

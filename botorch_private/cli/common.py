@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
@@ -126,6 +127,17 @@ def count(text: str) -> int:
 def count_from_zero(text: str) -> int:
     """Whole number >= 0 of an option."""
     return _whole_number(text, 0)
+
+
+def positive(text: str) -> float:
+    """Finite number > 0 of an option."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number > 0, got {text!r}")
+    return number
 
 
 def _whole_number(text: str, least: int) -> int:

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from botorch_private.cli.table import add_dialect, dialect_of
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 def add_history(parser: argparse.ArgumentParser) -> None:
     """Add a history, its outcome, and what its people are promised to the options of a command."""
     option = parser.add_argument
-    option("history", type=Path, help="the history, .csv or .parquet")
+    option("history", type=Path, help="the history, .csv, .parquet or .xlsx")
     option("--ranges", type=Path, required=True, metavar="TOML", help="declared ranges of the features")
     option("--outcome", required=True, metavar="COLUMN", help="column with the known outcomes")
     option(
@@ -33,6 +35,7 @@ def add_history(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the history is public, or its people agree: no noise, and the guarantee says so",
     )
+    add_dialect(parser)
 
 
 def read_history(options: argparse.Namespace) -> tuple[Encoding, Tensor, Tensor]:
@@ -45,8 +48,10 @@ def read_history(options: argparse.Namespace) -> tuple[Encoding, Tensor, Tensor]
         raise ValueError(
             f"--outcome must not be a feature, but {options.ranges} declares {options.outcome!r}"
         )
-    records = read_encoded(options.history, encoding)
-    return encoding, records, read_table(options.history, [options.outcome])[:, 0]
+    dialect = dialect_of(options)
+    records = read_encoded(options.history, encoding, dialect=dialect)
+    outcomes = read_table(options.history, [options.outcome], dialect=dialect)
+    return encoding, records, outcomes[:, 0]
 
 
 def history_settings(options: argparse.Namespace) -> dict[str, Any]:

@@ -10,12 +10,17 @@ from importlib import import_module
 from pathlib import Path
 
 from botorch_private.cli.common import add_command, count, refuse_option
+from botorch_private.cli.documents.output import (
+    INTERRUPTED,
+    CommandParser,
+    only_documents,
+    telling_failures,
+)
 from botorch_private.cli.output import add_output, check_output
 from botorch_private.cli.streams import drop_output, steady_streams, tell, warn
 from botorch_private.cli.words import option_names, os_error
 
 _NOBODY_READS = 141  # as what a broken pipe ends
-_INTERRUPTED = 130
 _QUICK = (15, 2)  # rounds, seeds
 _FULL = (50, 8)
 _EPILOG = """\
@@ -37,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with steady_streams():
         try:
             try:
-                return _run(arguments)
+                with telling_failures(sys.argv[1:] if arguments is None else arguments):
+                    return _run(arguments)
             finally:
                 sys.stdout.flush()  # what cannot be printed fails here, and not when Python ends
         except BrokenPipeError:
@@ -49,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 1
         except KeyboardInterrupt:
             warn("Stopped.")
-            return _INTERRUPTED
+            return INTERRUPTED
         except Exception as error:
             warn(_unexpected(error))
             return 1
@@ -75,7 +81,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.print_help()
         return 2
     _refuse_bytes(options)
-    return options.action(options)
+    with only_documents(options):
+        return options.action(options)
 
 
 def _refuse_bytes(options: argparse.Namespace) -> None:
@@ -89,7 +96,7 @@ def _refuse_bytes(options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     from botorch_private import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="botorch-private",
         description="Private, outsourced Bayesian optimization for BoTorch.",
         epilog=_EPILOG,

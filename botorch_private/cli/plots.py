@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,18 +94,35 @@ def _draw_regret(axes: Any, curves: Mapping[str, np.ndarray], chance: np.ndarray
     axes.plot(measured, chance, color=_CHANCE, linewidth=1.8, label="chosen at random (expected)")
 
 
-def plot_best(values: np.ndarray, path: str | os.PathLike[str], *, ylabel: str = "outcome") -> None:
-    """Draw the outcomes of one search, and the best one so far.
+def plot_best(
+    values: np.ndarray,
+    best: np.ndarray,
+    path: str | os.PathLike[str],
+    *,
+    bounds: Sequence[float] = (),
+    ylabel: str = "outcome",
+) -> None:
+    """Draw the outcomes of one search, the best one so far, and what may be left beyond it.
 
     Args:
         values: Outcomes, one a measurement, in their order.
+        best: The best of them up to each, as many.
         path: Image file to write; its ending decides the format.
+        bounds: `Modeler.regret_bound` after each of the last measurements, up to the last one; minus
+            the bound, where small outcomes are better.
         ylabel: Label of the vertical axis, with the unit.
 
     Raises:
         ImportError: If matplotlib is not installed.
     """
     with _axes(path, ylabel=ylabel) as (axes,):
-        measured, best = np.arange(1, len(values) + 1), np.maximum.accumulate(values)
+        measured = np.arange(1, len(values) + 1)
         axes.plot(measured, values, ".", color=_CHANCE, label="measured")
         axes.step(measured, best, where="post", color=_COLOURS[1], label="best so far")
+        left = np.asarray(bounds, dtype=float)
+        if np.isfinite(left).any():
+            last = len(values) - len(left)
+            reach = best[last:] + np.where(np.isfinite(left), left, np.nan)
+            label = "best so far and the bound (5 %, if the model is right)"
+            axes.plot(measured[last:], reach, color=_COLOURS[5], linestyle="--", label=label)
+            axes.fill_between(measured[last:], best[last:], reach, color=_COLOURS[5], alpha=0.12)

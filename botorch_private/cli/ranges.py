@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private.cli.common import add_command, add_group, count, refusals, refuse_option
+from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.history import add_history, history_settings, read_history
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell
+from botorch_private.cli.table import add_dialect, dialect_of
 
 
 def add_ranges(commands: Any) -> None:
@@ -33,8 +35,11 @@ def add_ranges(commands: Any) -> None:
         "from the table would void the guarantee.",
         epilog="  botorch-private ranges template table.csv --output ranges.toml",
     )
-    template.add_argument("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
+    template.add_argument(
+        "table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx"
+    )
     add_output(template, "file to write (default: print it)", metavar="TOML")
+    add_dialect(template)
     check = add_command(
         verbs,
         "check",
@@ -45,6 +50,7 @@ def add_ranges(commands: Any) -> None:
         epilog="  botorch-private ranges check ranges.toml",
     )
     check.add_argument("ranges", type=Path, metavar="TOML", help="the file of declared ranges")
+    add_json(check)
     choose = add_command(
         verbs,
         "choose",
@@ -80,7 +86,7 @@ def _template(options: argparse.Namespace) -> int:
     if output is not None:
         check_output(options, output)
     with refusals(options):
-        columns = read_names(options.table)
+        columns = read_names(options.table, dialect=dialect_of(options))
         declared = _asked(columns)
         text = template(columns, declared)
         if output is None:
@@ -138,6 +144,11 @@ def _check(options: argparse.Namespace) -> int:
 
     with refusals(options):
         encoding = load_encoding(options.ranges)
+        if options.json:
+            from botorch_private.cli.documents.ranges import RangesDocument
+
+            put_document(options, RangesDocument.of(encoding))
+            return 0
         print(describe(encoding))
     if encoding.scaling.history is not None:
         print(f"\n{encoding.scaling.history.said}")

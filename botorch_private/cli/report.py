@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, count
+from botorch_private.cli.documents.output import add_json, put_document
 from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import tell
+from botorch_private.cli.table import add_dialect, dialect_of
 from botorch_private.cli.words import os_error, shown_path
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ def add_report(commands: Any) -> None:
     add("releases", nargs="+", type=Path, metavar="RELEASE", help=releases)
     add("--ranges", type=Path, metavar="TOML", help="the declared ranges of the features; public")
     records = (
-        "the released table, .csv or .parquet; needs --ranges. The report is then for the curator's "
-        "eyes only"
+        "the released table, .csv, .parquet or .xlsx; needs --ranges. The report is then for the "
+        "curator's eyes only"
     )
     add("--records", type=Path, metavar="TABLE", help=records)
     person = "column of the table that tells people apart, for what the one with most records pays"
@@ -57,6 +59,8 @@ def add_report(commands: Any) -> None:
     add("--trials", type=count, metavar="N", help=trials)
     add_output(parser, "the page to write (default: report.html)", metavar="HTML")
     add("--text", action="store_true", help="print the report instead of writing a page")
+    add_json(parser)
+    add_dialect(parser)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -66,9 +70,14 @@ def _report(options: argparse.Namespace) -> int:
 
     parser: argparse.ArgumentParser = options.parser
     output: Path = options.output or Path("report.html")
-    if options.text and options.output is not None:
-        parser.error("argument --output: --text prints the report and writes no page, give one of them")
-    if not options.text:
+    printed = [option for option in ("--text", "--json") if getattr(options, option[2:])]
+    if len(printed) > 1:
+        parser.error("argument --json: --text prints something else, give one of them")
+    if printed and options.output is not None:
+        parser.error(
+            f"argument --output: {printed[0]} prints the report and writes no page, give one of them"
+        )
+    if not printed:
         check_output(options, output, (".html", ".htm"))
         _check_layout(parser)
     if options.records is not None and options.ranges is None:
@@ -94,7 +103,8 @@ def _report(options: argparse.Namespace) -> int:
         from botorch_private.curator.features.tables import read_encoded
 
         with _naming("--records", parser):
-            records = read_encoded(options.records, encoding)
+            dialect = dialect_of(options)
+            records = read_encoded(options.records, encoding, dialect=dialect)
         for release, name in zip(releases, names, strict=True):
             if len(records) != len(release.candidates):
                 parser.error(
@@ -105,7 +115,7 @@ def _report(options: argparse.Namespace) -> int:
         from botorch_private.curator.features.persons import most_records
 
         with _naming("--person", parser):
-            most = most_records(options.records, options.person)
+            most = most_records(options.records, options.person, dialect=dialect_of(options))
     if options.ledger is not None:
         from botorch_private.report.spent import opened
 
@@ -122,6 +132,11 @@ def _report(options: argparse.Namespace) -> int:
             ledger=ledger,
             trials=options.trials,
         )
+    if options.json:
+        from botorch_private.cli.documents.report import ReportDocument
+
+        put_document(options, ReportDocument.of(made))
+        return 0
     if options.text:
         print(made.text(), end="")
         return 0

@@ -54,9 +54,10 @@ def published_earlier(release: Release, table: Tensor, scaling: Domain, permutat
         )
     if isinstance(scaling, Cells):
         return _labels_of(release, scaling, table, order)
-    stated = (promise.unit, promise.names, promise.radius, promise.steps)
+    stated = (promise.unit, promise.names, promise.radius, promise.steps, promise.log_columns)
     unit = tuple(scaling.unit.tolist()) if scaling.public else None
-    if promise.features is not None and stated != (unit, scaling.names, scaling.radius, scaling.steps):
+    own = (unit, scaling.names, scaling.radius, scaling.steps, scaling.log_columns)
+    if promise.features is not None and stated != own:
         raise ValueError("scaling must be that of the release: its unit, names or radius are others")
     keeps_distances = release.noise_dim == d and (release.noise_variance > 0 or not release.isotropic)  # type: ignore[operator]
     if keeps_distances and _contradicts(release.candidates, scaling.scale_tensor(table)[order]):

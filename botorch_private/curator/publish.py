@@ -114,6 +114,7 @@ def _in_raw_units(
         unit=tuple(scaling.unit.tolist()),
         names=scaling.names,
         steps=scaling.steps,
+        log_columns=scaling.log_columns,
         radius=scaling.radius,
         assumptions=(*guarantee.assumptions, *of_history),
         seeded=seeded,

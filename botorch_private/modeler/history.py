@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +14,9 @@ from torch import Tensor
 from botorch_private._base import validate
 from botorch_private._base.frames import cells, column_names, no_query, row_labels
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.exchange.goals import Goal, Maximize
 from botorch_private.exchange.observation import Observation
+from botorch_private.modeler.known_values import read_known_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +35,7 @@ class History:
             of pandas, polars or pyarrow with columns ``index`` and ``value``, as `to_frame` makes it.
             Its rows are taken in the order of the column ``round`` where there is one, and as they lie
             otherwise; further columns and row labels do not count.
+        goal: What was looked for: it says which value is best, and what regret is. None: the largest.
 
     Raises:
         ValueError: If a row or a value is unusable, or there are no such pairs.
@@ -41,7 +46,10 @@ class History:
         [1.5, 0.5]
     """
 
-    def __init__(self, observations: Iterable[tuple[int, float]] | Any = ()) -> None:
+    def __init__(
+        self, observations: Iterable[tuple[int, float]] | Any = (), *, goal: Goal | None = None
+    ) -> None:
+        self.goal = Maximize() if goal is None else goal
         self._observations: list[Observation] = []
         for position, pair in enumerate(_pairs(observations)):
             try:
@@ -52,6 +60,30 @@ class History:
                 raise ValueError(f"index must be an integer >= 0, got a {type(index).__name__}")
             validate.count(minimum=0, index=index)
             self._observations.append(Observation(int(index), validate.number(value=value)))
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], *, rows: int | None = None) -> History:
+        """Read values that were measured before: what a search may begin with.
+
+        Args:
+            path: A .csv file with the columns ``row`` (or ``index``) and ``value``, names in its first
+                line, such as ``to_frame().to_csv(path)`` writes. Lines are taken in the order of a
+                column ``round`` where there is one; further columns do not count.
+            rows: Rows of the release, to refuse others by their line; None: `Modeler` refuses them.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a line has no row, no finite number, or another value for a row than one
+                before: with its number, and nothing of its text.
+
+        Example:
+            >>> History([(4, 0.5), (7, 1.5)]).to_frame().to_csv("values.csv")
+            >>> Modeler(release, history=History.from_csv("values.csv")).history.best
+            Observation(index=7, value=1.5)
+        """
+        if rows is not None:
+            validate.count(rows=rows)
+        return cls(read_known_values(Path(path), rows))
 
     @property
     def indices(self) -> list[int]:
@@ -68,18 +100,31 @@ class History:
 
     @property
     def best(self) -> Observation:
-        """Observation with the largest value; the earliest of equal ones."""
+        """Observation with the best value for the goal; the earliest of equal ones."""
         if not self._observations:
             raise ValueError("history must hold at least one observation to have a best one")
-        return max(self._observations, key=lambda observation: observation.value)
+        return self._observations[self.goal.best_of(self.values.tolist())]
 
+    @property
+    @on_cpu_by_default
+    def best_so_far(self) -> Tensor:
+        """The best value up to each round, float64."""
+        return torch.tensor(self.goal.best_so_far(self.values.tolist()), dtype=torch.float64)
+
+    @on_cpu_by_default
     def simple_regret(self, optimum: float) -> Tensor:
-        """Gap between the optimum and the best value so far, one number a round (``S_t``)."""
-        return validate.number(optimum=optimum) - self.values.cummax(dim=0).values
+        """Gap between the optimum and the best value so far, one number a round (``S_t``).
 
+        With `Target`, how much farther from the target the best value is than the optimum.
+        """
+        least = self.goal.loss(validate.number(optimum=optimum))
+        return self.goal.loss(self.best_so_far) - least
+
+    @on_cpu_by_default
     def cumulative_regret(self, optimum: float) -> Tensor:
         """Sum of the gaps between the optimum and each value so far (``R_t``)."""
-        return (validate.number(optimum=optimum) - self.values).cumsum(dim=0)
+        least = self.goal.loss(validate.number(optimum=optimum))
+        return (self.goal.loss(self.values) - least).cumsum(dim=0)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a round: ``round`` (from 1), ``index``, ``value``, ``best`` so far.
@@ -96,7 +141,7 @@ class History:
                 "round": range(1, len(self) + 1),
                 "index": self.indices,
                 "value": self.values.numpy(),
-                "best": self.values.cummax(dim=0).values.numpy(),
+                "best": self.best_so_far.numpy(),
             }
         )
 

@@ -22,6 +22,7 @@ def keep_open(
     pending: int = 1,
     changed: Callable[[], None] = lambda: None,
     waiting: Callable[[], None] = lambda: None,
+    enough: Callable[[], bool] = lambda: False,
 ) -> None:
     """Measure ``rounds`` more rows, with up to ``pending`` questions open at a time.
 
@@ -37,6 +38,8 @@ def keep_open(
         changed: Called whenever the modeler knows more: before new questions are sent, and after answers
             were told. Whoever keeps the modeler's state keeps it here.
         waiting: Called between two looks at what is answered.
+        enough: Whether to stop before ``rounds``, asked whenever there may be answers. Questions that
+            are open then stay open.
 
     Raises:
         ValueError: If the curator's budget is smaller than ``rounds``; answers so far are told, and
@@ -55,7 +58,7 @@ def keep_open(
         _refuse_more_than_the_budget(curator, rounds, target - len(modeler.history))
     while True:
         missing = target - len(modeler.history)
-        if missing <= 0:
+        if missing <= 0 or enough():
             return
         if refusal is not None and not curator.pending:
             raise refusal

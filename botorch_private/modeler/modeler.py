@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, overload
+from pathlib import Path
+from typing import Any, Self, overload
 
 import torch
 from botorch.models import SingleTaskGP
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.exchange.goals import Above, Goal, Maximize
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.exchange.search_prior import SearchPrior
-from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
 from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
+from botorch_private.modeler.goals import pursuit_of
+from botorch_private.modeler.goals.above import RowsAbove, rows_above
+from botorch_private.modeler.goals.knowledge import Knowledge
+from botorch_private.modeler.goals.pursuit import Exploring
 from botorch_private.modeler.history import History
 from botorch_private.modeler.latest_fit import LatestFit
+from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.models.posterior import DiscretePosterior
 from botorch_private.modeler.models.standardized import require_outcome
+from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain
+from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
 
 
 class Modeler:
@@ -38,11 +48,16 @@ class Modeler:
 
     What is asked next depends on the release, the history and the generator's seed alone. A modeler
     that is built again from the history of an earlier one, with the same seed, goes on as that one
-    would have.
+    would have. `save` and `load` keep all of it in a file.
+
+    Outcomes are told, kept and shown in the curator's own unit and sign, whatever the goal. `model` and
+    `posterior` have them as the goal turns them: with `Minimize`, minus the outcome.
 
     Args:
         release: What the curator released.
         failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
+        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`. None: the largest
+            outcome.
         n_initial: Random rows before the model is used, >= 1.
         refit_every: Hyperparameters are refitted after so many observations; between refits the
             latest ones are kept.
@@ -61,7 +76,8 @@ class Modeler:
             projection, and without ``denoise``. It takes answers to learn them: not the default.
         prior: Length-scales and scatter to start from, as `choose_features` finds them in a history of
             other people. ``outcome_noise`` overrides its scatter.
-        history: Observations to resume from: a `History`, pairs of row and value in the order in which
+        history: Observations to resume from, or values that were measured before, which count as rounds:
+            a `History` (`History.from_csv` reads a file), pairs of row and value in the order in which
             they were told, or a data frame as `History.to_frame` makes it.
         pending: Rows that were asked and not told yet when the history was kept, in their order.
         skipped: Rows that were given up (`skip`) when the history was kept.
@@ -85,6 +101,7 @@ class Modeler:
         release: Release,
         failure_probability: float = 0.025,
         *,
+        goal: Goal | None = None,
         n_initial: int = 5,
         refit_every: int = 1,
         noise_aware: bool = True,
@@ -106,6 +123,9 @@ class Modeler:
         if not isinstance(release, Release):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         validate.probability(failure_probability=failure_probability)
+        goal = Maximize() if goal is None else goal
+        self.pursuit = pursuit_of(goal)
+        goal.require(len(release.candidates))
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             validate.non_negative(beta=beta)
@@ -114,15 +134,16 @@ class Modeler:
         if exploration is None:
             exploration = SHARED if release.cells is None else THEORY
         validate.one_of(EXPLORATIONS, exploration=exploration)
+        self._exploring = Exploring(failure_probability, beta, beta_scale, exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         validate.flag(ard=ard)
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
-        self.release, self.failure_probability = release, failure_probability
+        self.release, self.failure_probability, self.goal = release, failure_probability, goal
         self.n_initial = min(n_initial, len(release.candidates))
-        self.refit_every, self.noise_aware = refit_every, noise_aware
+        self.refit_every, self.noise_aware, self.denoise = refit_every, noise_aware, denoise
         self.beta, self.beta_scale, self.exploration = beta, beta_scale, exploration
         self.outcome_noise, self.ard, self.prior = outcome_noise, ard, prior
         self.device, self.dtype, self.max_memory = device, dtype, max_memory
@@ -130,8 +151,7 @@ class Modeler:
         if generator is None:
             generator = torch.Generator()
             generator.seed()
-        self._seed = int(torch.randint(2**62, (), generator=generator))
-        self._initial = torch.randperm(len(release.candidates), generator=generator)[: self.n_initial]
+        self._draws = Draws.of(generator, len(release.candidates), self.n_initial)
         inputs = DenoisedRelease.of(release) if denoise else release
         if release.cells is None:
             ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
@@ -141,7 +161,8 @@ class Modeler:
         self._skipped: set[int] = set()
         self._posterior: DiscretePosterior | None = None
         make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
-        self._fit = LatestFit(partial(make, ard=ard, prior=prior, device=device, dtype=dtype))
+        self._make = partial(make, ard=ard, prior=prior, device=device, dtype=dtype)
+        self._fit = LatestFit(self._make)
         for index, value in History(history):
             self.tell(index, value)
         for row in skipped:
@@ -149,14 +170,89 @@ class Modeler:
         asked = dict.fromkeys(validate.index(len(self._candidates), pending=row) for row in pending)
         self._pending = [row for row in asked if row not in self._told and row not in self._skipped]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all that this modeler needs to go on: settings, history, pending and skipped rows.
+
+        The file (JSON) appears whole or not at all, and only its owner can read it, since it holds
+        outcomes. It knows the release by its SHA-256, O(n r), and holds none of its rows.
+
+        Args:
+            path: File to write; one that is there is replaced.
+
+        Raises:
+            OSError: If it cannot be written.
+
+        Example:
+            >>> modeler = Modeler(release)
+            >>> modeler.tell(modeler.ask(), 1.5)
+            >>> modeler.save("search.json")
+            >>> Modeler.load("search.json", release).ask() == modeler.ask()
+            True
+        """
+        ModelerState(
+            release=self.release.identity,
+            settings={name: getattr(self, name) for name in SETTINGS},
+            history=[(row, value) for row, value in self._told.items()],
+            pending=self.pending,
+            skipped=self.skipped,
+            draws=self._draws,
+            seed=self._draws.generator_seed,
+            goal=self.goal,
+            fitted=self._fit.kept(self._observed()),
+        ).save(Path(path))
+
+    @classmethod
+    @on_cpu_by_default
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        release: Release,
+        *,
+        device: torch.device | str | None = None,
+        max_memory: int = DEFAULT_MEMORY,
+    ) -> Self:
+        """Make the modeler that goes on as the one that was saved would have, with the same picks.
+
+        Args:
+            path: File of `save`, or the state that ``botorch-private optimize`` keeps.
+            release: The release that it is about.
+            device: As in `Modeler`; not in the file.
+            max_memory: As in `Modeler`; not in the file.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If it is about another release, damaged, something else, or of a newer version.
+            TypeError: If ``release`` is no `Release`.
+        """
+        path = Path(path)
+        state = ModelerState.load(path)
+        if not isinstance(release, Release):
+            raise TypeError(f"release must be a Release, got {type(release).__name__}")
+        state.require(release, path)
+        modeler = cls(
+            release,
+            goal=state.goal,
+            history=state.history,
+            pending=state.pending,
+            skipped=state.skipped,
+            generator=torch.Generator().manual_seed(state.seed),
+            device=device,
+            max_memory=max_memory,
+            **state.settings,
+        )
+        modeler._draws = state.draws or modeler._draws
+        if state.fitted is not None:
+            modeler._fit.keep(modeler._observed(), state.fitted)
+        return modeler
+
     @property
     def history(self) -> History:
         """What was told, in order."""
-        return History(self._told.items())
+        return History(self._told.items(), goal=self.goal)
 
     @property
     def best(self) -> Observation:
-        """Observation with the largest value; see `recommend` where answers are noisy.
+        """Observation that is best for the goal; see `recommend` where answers are noisy.
 
         Raises:
             ValueError: If nothing was told yet.
@@ -164,21 +260,57 @@ class Modeler:
         return self.history.best
 
     @on_cpu_by_default
-    def recommend(self) -> int:
-        """Measured row with the largest posterior mean: the one to act on where answers are noisy.
+    def recommend(self) -> int | list[int]:
+        """Measured row with the best posterior mean: the one to act on where answers are noisy.
 
         The largest of many noisy answers mostly has lucky noise. The posterior knows the noise that the
-        release states, and what the neighbours of a row say.
+        release states, and what the neighbours of a row say. Of equal rows, the first that was told
+        counts.
+
+        Returns:
+            A row; with `TopK`, a list of the ``k`` best, the best one first, and with `Above`, of the
+            measured rows that are above, more likely than not.
 
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = list(self._told)
-        ranking = self.posterior().ranking()
-        means = ranking.mean[told]
-        # Equal rows have equal means up to rounding: the first that was told counts.
-        best = means >= means.max() - ranking.resolution
-        return told[int(best.nonzero()[0])]
+        return self.pursuit.recommend(self._knowledge())
+
+    @on_cpu_by_default
+    def above(self, threshold: float | None = None, confidence: float = 0.5) -> RowsAbove:
+        """Rows whose outcome is above a threshold, with some probability, if the model is right.
+
+        An outcome is what measuring finds, with the scatter that no record explains, and before noise is
+        added to the answer. Without such noise it is known of a measured row.
+
+        Args:
+            threshold: In the curator's unit. None: that of the goal, which is then `Above`.
+            confidence: Least probability, in (0, 1).
+
+        Returns:
+            ``measured`` and ``unmeasured`` rows. Rows that were skipped are in neither.
+
+        Raises:
+            ValueError: If nothing was told yet, an argument is out of range, or no threshold is given.
+        """
+        if threshold is None:
+            if not isinstance(self.goal, Above):
+                raise ValueError("threshold must be given where the goal is not Above")
+            threshold = self.goal.threshold
+        level = validate.number(threshold=threshold)
+        validate.probability(confidence=confidence)
+        return rows_above(self._knowledge(), level, confidence, sign=self.goal.sign)
+
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(self.posterior(), list(self._told), self._turned(self._told), self._skipped)
+
+    def _observed(self) -> list[Observation]:
+        """All answers as the model has them."""
+        return [Observation(*each) for each in zip(self._told, self._turned(self._told), strict=True)]
+
+    def _turned(self, told: dict[int, float]) -> list[float]:
+        """Answers as the model has them."""
+        return [self.goal.sign * value for value in told.values()]
 
     @property
     def pending(self) -> list[int]:
@@ -228,7 +360,8 @@ class Modeler:
 
         Args:
             index: Row in 0..n-1.
-            value: Measured outcome, to be maximized; at most 1e150 in size. Its unit does not matter.
+            value: Measured outcome, in the curator's unit and sign; at most 1e150 in size. Its unit does
+                not matter.
             correct: Replace an earlier value of the same row.
 
         Raises:
@@ -266,18 +399,128 @@ class Modeler:
             self._pending.remove(row)
 
     def take_back(self, index: int) -> None:
-        """Count a pending row as not asked, because the question was not sent: it may be chosen again.
+        """Count a pending or skipped row as not asked: it may be chosen again.
+
+        For a question that was not sent, and for a row that was given up though it can be measured.
 
         Args:
-            index: One of `pending`.
+            index: One of `pending` or `skipped`.
 
         Raises:
-            ValueError: If it is not pending.
+            ValueError: If it is neither.
         """
         row = validate.index(len(self._candidates), index=index)
+        if row in self._skipped:
+            self._skipped.remove(row)
+            return
         if row not in self._pending:
-            raise ValueError(f"index must be a pending row, got {row}")
+            raise ValueError(f"index must be a pending or skipped row, got {row}")
         self._pending.remove(row)
+
+    @on_cpu_by_default
+    def regret_bound(self, probability: float = 0.05, *, rounds: int | None = None) -> float:
+        """By how much an unmeasured record may answer better, but for a probability.
+
+        What may be said of it is `regret_sentence`: *if the fitted model is right*, the chance that one
+        of the unmeasured records would have answered better than the best answer so far, by more than
+        the bound, is at most ``probability``. It is about answers, with all that they scatter and all
+        noise that the curator adds to them. Rows that were asked and not told yet count as unmeasured;
+        rows that were given up (`skip`) are left out.
+
+        Deviations are wider than the model's, which is too sure of itself (`cautious`). How often the
+        bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
+        before 20 answers, and after searches that hardly explore.
+
+        With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one,
+        and with `Target` about answers that are nearer than the nearest one. With `Above` it is how many
+        unmeasured records above the threshold `above` may miss.
+
+        O(n) beyond the posterior of this round, which the next choice needs as well.
+
+        Args:
+            probability: In (0, 1).
+            rounds: After so many of the answers, with hyperparameters as they were fitted then. None:
+                after all.
+
+        Returns:
+            The bound, in units of the outcome, >= 0. Infinite while all answers are equal: nothing tells
+            then how far outcomes may lie apart. The same with `TopK` before there are k answers.
+
+        Raises:
+            ValueError: If nothing was told yet, or an argument is out of range.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> modeler.regret_bound() >= modeler.regret_bound(probability=0.5) >= 0
+            True
+        """
+        validate.probability(probability=probability)
+        told = self._first_told(rounds)
+        if len(set(told.values())) < 2:
+            return math.inf
+        left = self._answers_left(told)
+        deviation = cautious(
+            left.variance, left.scatter, left.known, answers=len(told), level=probability
+        )
+        return self.pursuit.bound(left, deviation, self._turned(told), probability)
+
+    def regret_sentence(self, probability: float = 0.05, *, unit: str = "") -> str:
+        """What may be said of `regret_bound`, and no more: it is as good as the model.
+
+        Args:
+            probability: As in `regret_bound`.
+            unit: Of the outcome, to be printed; may be empty.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> print(modeler.regret_sentence(unit="EUR"))
+            If the fitted model is right, the chance that one of the unmeasured records would have ...
+        """
+        return self.pursuit.sentence(self.regret_bound(probability), probability, unit)
+
+    @on_cpu_by_default
+    def expected_gain(self) -> ExpectedGain:
+        """What measuring on is expected to add to the best answer so far, if the model is right.
+
+        With `TopK`, to the k-th best answer.
+
+        Returns:
+            ``next_measurement``: by the best of all next rows. ``rest``: by all unmeasured rows
+            together, at most; never more than the sum of theirs. Both in units of the outcome; rows
+            count as in `regret_bound`, and deviations are the model's own.
+
+        Raises:
+            ValueError: If nothing was told yet, or the goal is `Above` or `Target`.
+
+        Example:
+            >>> modeler = Modeler(release, history=[(4, 0.5), (7, 1.5), (9, 1.0)])
+            >>> gain = modeler.expected_gain()
+            >>> 0 <= gain.next_measurement <= gain.rest
+            True
+        """
+        told = self._first_told(None)
+        left = self._answers_left(told)
+        best = (self.pursuit.to_beat(self._turned(told)) - left.origin) / left.scale
+        gain = expected_gain(left.mean, left.deviation, best)
+        return ExpectedGain(*(each * left.scale for each in gain))
+
+    def _first_told(self, rounds: int | None) -> dict[int, float]:
+        if not self._told:
+            raise ValueError("something must be told before it can be said what is left to find")
+        rounds = len(self._told) if rounds is None else rounds
+        validate.count(rounds=rounds)
+        if rounds > len(self._told):
+            raise ValueError(f"rounds must be at most the {len(self._told)} answers, got {rounds}")
+        return dict(list(self._told.items())[:rounds])
+
+    def _answers_left(self, told: dict[int, float]) -> AnswersLeft:
+        """Of rows that are not among these, nor given up, as it was known after these."""
+        if len(told) == len(self._told):
+            posterior = self._updated(self._memory(again=bool(self._pending)))
+        else:
+            model = self._model_by(LatestFit(self._make), len(told))
+            posterior = discrete_posterior(model, self._candidates, max_memory=NOTHING_KEPT)
+        return AnswersLeft.of(posterior, [*told, *self._skipped])
 
     @on_cpu_by_default
     def model(self) -> SingleTaskGP:
@@ -286,9 +529,12 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet.
         """
-        told = list(self.history)
-        since_refit = (len(told) - self.n_initial) % self.refit_every
-        return self._fit.model(told, fitted_to=max(1, len(told) - since_refit))
+        return self._model_by(self._fit, len(self._told))
+
+    def _model_by(self, fit: LatestFit, rounds: int) -> SingleTaskGP:
+        told = self._observed()[:rounds]
+        since_refit = (rounds - self.n_initial) % self.refit_every
+        return fit.model(told, fitted_to=max(1, rounds - since_refit))
 
     @on_cpu_by_default
     def posterior(self) -> DiscretePosterior:
@@ -315,27 +561,25 @@ class Modeler:
         """Choose up to ``q`` new rows: initial ones while there are some, then by the model."""
         rounds = len(self._told) + len(self._pending)
         asked = {*self._told, *self._pending, *self._skipped}
-        initial = [int(row) for row in self._initial if int(row) not in asked]
+        initial = [row for row in self._draws.initial if row not in asked]
         room = self.n_initial - rounds
         if room > 0 and initial:
             return initial[: min(q, room)]
         if not self._told:  # a batch larger than the initial design, before any answer
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
-        # Where the next round has other hyperparameters, keeping V would only cost time.
-        again = self.refit_every > 1 or q > 1 or self._pending
-        posterior = self._updated(self.max_memory if again else NOTHING_KEPT)
-        acqf = DiscreteUCB(
+        posterior = self._updated(self._memory(again=q > 1 or bool(self._pending)))
+        acqf = self.pursuit.acquisition(
             posterior.hallucinate(self._pending) if self._pending else posterior,
-            None,
-            t=max(1, rounds - self.n_initial + 1),
-            failure_probability=self.failure_probability,
-            beta=self.beta,
-            beta_scale=self.beta_scale,
-            exploration=self.exploration,
+            max(1, rounds - self.n_initial + 1),
+            self._exploring,
         )
         return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
 
+    def _memory(self, *, again: bool) -> int:
+        """Bytes of V to keep. Where the next round has other hyperparameters it would only cost time."""
+        return self.max_memory if again or self.refit_every > 1 else NOTHING_KEPT
+
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""
-        return torch.Generator().manual_seed(self._seed + len(self._told) + len(self._pending))
+        return torch.Generator().manual_seed(self._draws.seed + len(self._told) + len(self._pending))

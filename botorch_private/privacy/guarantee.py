@@ -55,6 +55,7 @@ SHUFFLED = (
     "the order of the rows is known to the curator alone, and each of the other labels was drawn as the "
     "mechanism says"
 )
+_LATER = ("steps", "log_columns")  # fields that are written where they hold something
 RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
 
 
@@ -83,6 +84,8 @@ class PrivacyGuarantee:
             units; None where features are released. One unit of `law` is the width of the range.
         steps: How far a change of a yes/no or a category moves a record, where such were declared. A
             category has a column, with a unit, for each of its values, and a change moves two of them.
+        log_columns: Positions of features on a log scale, from 0. Distance is counted in factors there:
+            `unit` is in natural logarithms, and one unit is the factor ``exp(unit)``.
 
     Example:
         >>> guarantee = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
@@ -108,6 +111,7 @@ class PrivacyGuarantee:
     parts: tuple[PrivacyGuarantee, ...] = ()
     outcome_range: tuple[float, float] | None = None
     steps: tuple[Step, ...] = ()
+    log_columns: tuple[int, ...] = ()
 
     OF_A_RELEASE: ClassVar[tuple[str, ...]] = (
         OUTCOMES_NOT_COVERED,
@@ -170,8 +174,9 @@ class PrivacyGuarantee:
 
     @property
     def known_at_first(self) -> bool:
-        """Whether programs that read version 1 of files alone know its laws: there were two kinds."""
-        return self.kinds <= {"laplace", "gaussian"}
+        """Whether programs that read version 1 of files alone know its laws and its unit."""
+        parts = self.parts or (self,)
+        return self.kinds <= {"laplace", "gaussian"} and not any(part.log_columns for part in parts)
 
     @property
     def shared_outcomes(self) -> bool:
@@ -405,8 +410,8 @@ def _chained_delta(claim: PrivacyGuarantee, records: int) -> float:
 
 
 def _to_fields(values: dict[str, Any]) -> dict[str, Any]:
-    # Without steps the text is the one of before there were any, and so is the digest of a release.
-    kept = {name: value for name, value in values.items() if value or name != "steps"}
+    # Without these the text is the one of before there were any, and so is the digest of a release.
+    kept = {name: value for name, value in values.items() if value or name not in _LATER}
     return {**kept, "parts": [_to_fields(part) for part in values["parts"]]}
 
 

@@ -73,7 +73,9 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
             assumptions[OUTCOMES_ALSO_BARE] = None
     first = (units or parts)[0]
     if len(units) > 1:  # a step may be long in one release and none in another
-        first = replace(first, unit=None, names=None, steps=(), features=None, projection_dim=None)
+        first = replace(
+            first, unit=None, names=None, steps=(), log_columns=(), features=None, projection_dim=None
+        )
     else:
         first = replace(
             first, steps=tuple(dict.fromkeys(step for part in features for step in part.steps))

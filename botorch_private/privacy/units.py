@@ -8,12 +8,14 @@ is a statement about such changes. A column that is in several releases moves in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.privacy.rounding import round_down
 
 _UNITS_SHOWN = 4
+_LARGEST_LOG = 709.0
 
 
 def in_own_units(guarantee: Any) -> bool:
@@ -40,7 +42,8 @@ def different_units(parts: Sequence[Any]) -> list[Any]:
 
 def _alike(one: Any, other: Any) -> bool:
     named = one.names is not None and other.names is not None
-    return one.unit == other.unit and (one.names == other.names or not named)
+    measured = one.unit == other.unit and one.log_columns == other.log_columns
+    return measured and (one.names == other.names or not named)
 
 
 def unit_words(guarantee: Any) -> str:
@@ -50,11 +53,25 @@ def unit_words(guarantee: Any) -> str:
     names = guarantee.names or tuple(f"feature {i}" for i in range(len(guarantee.unit)))
     stepped = {column for step in guarantee.steps for column in step.columns}
     shown = [
-        f"{round_down(size)} of {name}"
-        for name, size in zip(names, guarantee.unit, strict=True)
+        f"{factor_words(size)} in {name}"
+        if i in guarantee.log_columns
+        else f"{round_down(size)} of {name}"
+        for i, (name, size) in enumerate(zip(names, guarantee.unit, strict=True))
         if name not in stepped
     ]
     shown += [f"{round_down(1 / step.width)} of a change of {step.name}" for step in guarantee.steps]
     if len(shown) > _UNITS_SHOWN:
         shown[_UNITS_SHOWN:] = [f"so much of {len(shown) - _UNITS_SHOWN} more features (see .unit)"]
     return ", or ".join(shown)
+
+
+def as_factor(logarithm: float) -> float:
+    """The factor of a natural logarithm; infinite where float64 has none."""
+    return math.exp(logarithm) if logarithm < _LARGEST_LOG else math.inf
+
+
+def factor_words(logarithm: float) -> str:
+    """A factor in print, rounded down: what is protected is never shown too large."""
+    if logarithm < math.log(2):  # else digits behind 1.000 would be lost
+        return f"a factor of {1 + float(round_down(math.expm1(logarithm))):.12g}"
+    return f"a factor of {round_down(as_factor(logarithm))}"

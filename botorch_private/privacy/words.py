@@ -16,6 +16,10 @@ NOT_KEPT = "What follows is what the settings would promise, not what is kept."
 _LARGEST_SPELLED_OUT = 50
 _WORTH_SAYING = 0.95  # of the local epsilon: below it the central one is better
 _SEVERAL = (2, 5)  # records of one person
+_FACTORS = (
+    "Where a unit is a factor, distance is counted in factors, up as well as down: D units are that "
+    "factor to the power of D."
+)
 
 
 def sentences(guarantee: Any) -> Iterator[str]:
@@ -88,10 +92,14 @@ def clipped(guarantee: Any) -> Iterator[str]:
 def _units(guarantee: Any) -> Iterator[str]:
     if not in_own_units(guarantee):
         yield f"  One unit is: {unit_words(guarantee)}."
+        if guarantee.log_columns:
+            yield f"  {_FACTORS}"
         return
     yield "  Each release has a unit of its own, and distance is measured in each by that one:"
     for i, part in enumerate(different_units(guarantee.parts), start=1):
         yield f"    {i}. One unit is: {unit_words(part)}."
+    if any(part.log_columns for part in guarantee.parts):
+        yield f"  {_FACTORS}"
 
 
 def _steps(guarantee: Any) -> Iterator[str]:

@@ -24,13 +24,17 @@ from botorch_private.modeler.denoised_release import DenoisedRelease
 from botorch_private.modeler.record_kinds import by_kinds
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
+from botorch_private.privacy.units import as_factor
 
 _MOST_GUESSED = 10_000  # rows
 
 
 @dataclass(frozen=True)
 class FeatureError:
-    """Errors in one feature, root mean square, in raw units (in units where the release has none)."""
+    """Errors in one feature, root mean square, in raw units (in units where the release has none).
+
+    Of a feature on a log scale they are factors: the root mean square of the logarithm, as a factor.
+    """
 
     name: str
     row_only: float  # of who has the released row alone: the standard deviation of the noise
@@ -67,15 +71,16 @@ def attacker(release: Release) -> Attacker:
     population_length, spreads, errors = _with_population(release, law.variance)
     by_kind = _with_kinds(release, law.variance) if mixing == "none" else ()
     names = feature_names(release.guarantee)
+    log = release.guarantee.log_columns
     units = release.guarantee.unit or (1.0,) * len(names)
     features = []
     for i, (name, unit) in enumerate(zip(names, units, strict=True)):
         if mixing == "none":
-            known = noise_std * unit, spreads[i] * unit, errors[i] * unit
-            features.append(FeatureError(name, *known, kinds=by_kind[i] * unit))
+            known = (noise_std, spreads[i], errors[i], by_kind[i])
+            features.append(FeatureError(name, *(in_raw_unit(each * unit, i in log) for each in known)))
         elif mixing == "rotated":
             # The rotation is not in the release, but whoever knows as many records as features finds it.
-            features.append(FeatureError(name, noise_std * unit))
+            features.append(FeatureError(name, in_raw_unit(noise_std * unit, i in log)))
     return Attacker(
         mixing=mixing,
         noise_dim=law.dim,
@@ -128,5 +133,13 @@ def _ends(guarantee: PrivacyGuarantee) -> dict[int, tuple[float, float]]:
 
 
 def feature_names(guarantee: PrivacyGuarantee) -> tuple[str, ...]:
-    """Names of the features, as the guarantee has them, or their numbers."""
-    return guarantee.names or tuple(f"feature {i}" for i in range(guarantee.features or 0))
+    """Names of the features, as the guarantee has them, or their numbers; says which are factors."""
+    names = guarantee.names or tuple(f"feature {i}" for i in range(guarantee.features or 0))
+    return tuple(
+        f"{name} (as a factor)" if i in guarantee.log_columns else name for i, name in enumerate(names)
+    )
+
+
+def in_raw_unit(length: float, log: bool) -> float:
+    """A length in a feature's unit; of a logarithm the factor."""
+    return as_factor(length) if log else length

@@ -64,6 +64,7 @@ class Feature:
     ends: tuple[float, float] | None = None  # of the declared range
     width: float | None = None  # of the range, in units
     whole: Cost | None = None  # from end to end; None also where that takes too long
+    log: bool = False  # whether it is on a log scale; the unit is in natural logarithms then
 
 
 @dataclass(frozen=True)
@@ -239,11 +240,16 @@ def _features(
     if guarantee.unit is None:
         return tuple(Feature(name, None) for name in names)
     if ranges is None:
-        return tuple(Feature(*each) for each in zip(names, guarantee.unit, strict=True))
+        return tuple(
+            Feature(*each, log=i in guarantee.log_columns)
+            for i, each in enumerate(zip(names, guarantee.unit, strict=True))
+        )
     found = []
-    for name, unit, ends in zip(names, guarantee.unit, ranges, strict=True):
-        width = (ends[1] - ends[0]) / unit
-        found.append(Feature(name, unit, ends, width, None if slow else Cost.at(guarantee, width)))
+    for i, (name, unit, ends) in enumerate(zip(names, guarantee.unit, ranges, strict=True)):
+        log = i in guarantee.log_columns
+        width = (math.log(ends[1] / ends[0]) if log else ends[1] - ends[0]) / unit
+        cost = None if slow else Cost.at(guarantee, width)
+        found.append(Feature(name, unit, ends, width, cost, log))
     return tuple(found)
 
 

@@ -39,6 +39,8 @@ class Report:
             facts are not private.
         spent: What the ledger says; None without one.
         document: The words.
+        most_records: Records of the person who has the most, and what is promised to that person at one
+            unit; None where that was not asked for. Not private either.
     """
 
     facts: PublicFacts
@@ -46,6 +48,7 @@ class Report:
     table: tuple[TableFacts, ...]
     spent: Spent | None
     document: Document
+    most_records: tuple[int, Cost] | None = None
 
     @property
     def secret(self) -> bool:
@@ -162,9 +165,8 @@ def report(
         )
     sections = written(facts, audits, tables, spent, most)
     subtitle = ", ".join(name for _, name in named)
-    return Report(
-        facts, audits, tables, spent, Document("Privacy report", subtitle, bool(tables), sections)
-    )
+    document = Document("Privacy report", subtitle, bool(tables), sections)
+    return Report(facts, audits, tables, spent, document, most)
 
 
 def _checked(records: Any, scaling: PublicScaling | None, named: list[tuple[Release, str]]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from botorch_private.privacy.rounding import round_down, round_up
+from botorch_private.privacy.units import factor_words
 
 _PROMISE_DIGITS, _SMALL_DIGITS = 4, 2
 
@@ -20,6 +21,11 @@ def up(number: float) -> str:
 def down(number: float) -> str:
     """What protects, rounded down."""
     return _plain(round_down(number))
+
+
+def ratio(logarithm: float) -> str:
+    """A factor that protects, by its logarithm, rounded down."""
+    return factor_words(logarithm)
 
 
 def small(number: float) -> str:

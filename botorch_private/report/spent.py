@@ -33,7 +33,10 @@ def spent_by(ledger: Ledger | str | os.PathLike[str], named: Sequence[tuple[Rele
     """
     found = ledger if isinstance(ledger, Ledger) else opened(ledger)
     spent, last = found.total, named[-1][0].guarantee
-    if spent is not None and all(part.unit != last.unit for part in spent.parts or (spent,)):
+    if spent is not None and all(
+        (part.unit, part.log_columns) != (last.unit, last.log_columns)
+        for part in spent.parts or (spent,)
+    ):
         raise ValueError("ledger must be that of the released table, got one with another unit")
     entered = [entry.guarantee for entry in found.entries]
     return Spent(

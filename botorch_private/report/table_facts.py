@@ -33,7 +33,7 @@ from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import sample_on_grid
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
-from botorch_private.report.attacker import feature_names
+from botorch_private.report.attacker import feature_names, in_raw_unit
 from botorch_private.report.audit_facts import CONFIDENCE, stated_mechanism
 from botorch_private.report.facts import Cost
 
@@ -102,6 +102,7 @@ def table_facts(
     noisy = None
     with suppress(ValueError):
         noisy = stated_mechanism(release)
+    unit, log = scaling.unit, scaling.log_columns
     errors = standard_errors = [None] * scaling.features
     draws, one_run = 0, None
     if isinstance(noisy, NoisyProjection):
@@ -110,12 +111,18 @@ def table_facts(
         if law.dim == scaling.features:
             draws = min(_DRAWS, max(_FEWEST_DRAWS, _ENTRIES // scaled.numel()), len(scaled))
             found = bayes_error(scaled, law, draws, progress)
-            errors, standard_errors = ((each * scaling.unit).tolist() for each in found)
+            errors, standard_errors = ((each * unit).tolist() for each in found)
+            errors = [in_raw_unit(each, i in log) for i, each in enumerate(errors)]
+            # Of a factor, to first order.
+            standard_errors = [
+                each * (errors[i] if i in log else 1.0) for i, each in enumerate(standard_errors)
+            ]
         if noisy.projection_dim is None and scaling.radius >= 1:
             some = scaled[torch.randperm(len(scaled))[:_CANARIES]]
             one_run = one_run_audit(noisy, some, one_unit_away(some), confidence=CONFIDENCE)
     names = feature_names(release.guarantee)
-    spreads = (scaled.std(dim=0, correction=0) * scaling.unit).tolist()
+    spreads = (scaled.std(dim=0, correction=0) * unit).tolist()
+    spreads = [in_raw_unit(each, i in log) for i, each in enumerate(spreads)]
     declared = {column for s in (*release.guarantee.steps, *scaling.steps) for column in s.columns}
     steps = [
         None if name in declared else _step(release, column)

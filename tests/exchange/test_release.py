@@ -90,6 +90,7 @@ def test_the_guarantee_in_a_release_holds_public_settings_and_nothing_else():
         "epsilon",
         "delta",
         "delta_fp",
+        "log_columns",
         "holds",
         "reasons",
         "assumptions",

@@ -8,6 +8,7 @@ OPERATIONS = [
     ("POST", "/v1/queries"),
     ("GET", "/v1/queries/{number}"),
     ("GET", "/v1/staff/queries"),
+    ("PUT", "/v1/staff/known"),
     ("PUT", "/v1/staff/queries/{number}/measurement"),
     ("PUT", "/v1/staff/queries/{number}/correction"),
     ("PUT", "/v1/staff/queries/{number}/withdrawal"),

@@ -29,7 +29,7 @@ def without_encoding(tree):
         elif name in MODES:
             owner = getattr(call.func.value, "id", "") if method else ""
             place = 0 if name == "open" and method else MODES[name]
-            if owner in ("os", "io", "Image") and name == "open":
+            if owner in ("os", "io", "Image", "tarfile") and name == "open":
                 continue
             if name == "open" and method and not call.args and "mode" not in keywords:
                 continue  # the `open` of something else, such as a folder's

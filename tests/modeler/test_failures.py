@@ -107,9 +107,100 @@ def test_other_errors_are_never_skipped():
             raise ConnectionError("offline")
 
     modeler = Modeler(release_of(torch.eye(10)), generator=seeded(3))
-    with pytest.raises(ConnectionError):
+    with pytest.raises(ConnectionError, match="^offline") as caught:
         run(Offline(), modeler, 5, failures="skip")
     assert modeler.skipped == []
+    (row,) = modeler.pending
+    assert caught.value.__notes__ == [f"Row {row} was asked for, and stays the next one."]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, TypeError, MemoryError])
+@pytest.mark.parametrize("failures", ["raise", "skip"])
+def test_what_stops_a_program_or_is_a_bug_is_raised_as_it_is(stop, failures):
+    class Laboratory:
+        queries_left = None
+
+        def query(self, index):
+            raise stop
+
+    modeler = Modeler(release_of(torch.eye(10)), generator=seeded(3))
+    with pytest.raises(stop) as caught:
+        run(Laboratory(), modeler, 5, failures=failures)
+    assert type(caught.value) is stop
+    assert (modeler.skipped, len(modeler.pending)) == ([], 1)
+
+
+class Ill:
+    """A curator that answers one row with something else than a number."""
+
+    queries_left = None
+
+    def __init__(self, answer, row):
+        self.answer, self.row = answer, row
+
+    def query(self, index):
+        return Observation(index, self.answer if index == self.row else float(index))
+
+
+@pytest.mark.parametrize("answer", [NAN, float("inf"), None, "secret", [1.0, 2.0], 1e200])
+def test_an_answer_that_is_no_finite_number_is_a_failure_of_its_row(answer):
+    modeler = Modeler(release_of(torch.eye(10)), n_initial=10, generator=seeded(3))
+    laboratory = Ill(answer, modeler.ask())
+    with pytest.raises(NoValueError, match=rf"^row {laboratory.row} has no value: value must") as caught:
+        run(laboratory, modeler, 5)
+    assert caught.value.row == laboratory.row
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert "secret" not in str(caught.value)
+    assert modeler.pending == [laboratory.row]
+    history = run(laboratory, modeler, 5, failures="skip")
+    assert (len(history), modeler.skipped) == (5, [laboratory.row])
+
+
+def test_an_objective_that_always_fails_does_not_use_up_all_rows():
+    works = []
+
+    def objective(record):
+        if not works:
+            raise TypeError("a bug")
+        return float(record[0])
+
+    curator, modeler = parties(objective)
+    with pytest.raises(NoValueError, match=r"^the last 10 rows all failed \(\d+(, \d+){9}\)") as caught:
+        run(curator, modeler, 3, failures="skip")
+    assert isinstance(caught.value.__cause__, MeasurementError)
+    assert caught.value.__cause__.row == caught.value.row
+    assert len(modeler.skipped) == 10
+    works.append("mended")
+    for row in modeler.skipped:
+        modeler.take_back(row)
+    assert (modeler.skipped, len(run(curator, modeler, 20))) == ([], 20)
+
+
+def test_failures_with_answers_between_them_are_skipped_however_many_they_are():
+    class Laboratory:
+        queries_left, turn = None, 0
+
+        def query(self, index):
+            self.turn += 1
+            if self.turn % 10:
+                raise NoValueError(row=index)
+            return Observation(index, float(index))
+
+    modeler = Modeler(release_of(torch.eye(60)), n_initial=60, generator=seeded(3))
+    assert len(run(Laboratory(), modeler, 5, failures="skip")) == 5
+    assert len(modeler.skipped) == 45
+
+
+def test_skipped_rows_are_resumed_from_a_file(tmp_path):
+    curator, modeler = parties(lambda record: NAN if record[0] < 0.4 else float(record[0]))
+    run(curator, modeler, 6, failures="skip")
+    assert modeler.skipped
+    modeler.save(tmp_path / "search.json")
+    again = Modeler.load(tmp_path / "search.json", curator.release)
+    assert again.skipped == modeler.skipped
+    assert list(run(curator, again, 5, failures="skip")) == list(
+        run(curator, modeler, 5, failures="skip")
+    )
 
 
 def test_what_to_do_with_failures_is_one_of_two_words():

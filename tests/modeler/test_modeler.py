@@ -14,7 +14,7 @@ from botorch_private import (
     make_model,
 )
 from botorch_private.modeler import latest_fit
-from botorch_private.modeler import modeler as modeler_module
+from botorch_private.modeler.goals import pursuit
 
 N = 30
 
@@ -368,13 +368,13 @@ def test_noise_awareness_reaches_the_kernel(fits):
 
 def test_a_given_beta_replaces_the_schedule(monkeypatch, fits):
     seen = []
-    original = modeler_module.DiscreteUCB
+    original = pursuit.DiscreteUCB
 
     def spy(*args, **kwargs):
         seen.append(original(*args, **kwargs))
         return seen[-1]
 
-    monkeypatch.setattr(modeler_module, "DiscreteUCB", spy)
+    monkeypatch.setattr(pursuit, "DiscreteUCB", spy)
     go_on(Modeler(RELEASE, beta=0.25, generator=seeded(3)), OUTCOMES, 7)
     assert {acqf.beta for acqf in seen} == {0.25}
     seen.clear()
@@ -536,7 +536,7 @@ def test_a_question_that_is_taken_back_is_as_if_it_had_never_been_asked(told):
 def test_only_a_pending_row_is_taken_back_and_only_one_without_a_value_is_skipped():
     modeler = Modeler(RELEASE, history=[(3, 1.0)])
     for row in (3, 4):
-        with pytest.raises(ValueError, match=f"^index must be a pending row, got {row}"):
+        with pytest.raises(ValueError, match=f"^index must be a pending or skipped row, got {row}"):
             modeler.take_back(row)
     with pytest.raises(ValueError, match="^index must be a row without a value, got 3"):
         modeler.skip(3)

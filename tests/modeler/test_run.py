@@ -188,7 +188,19 @@ def test_the_bar_shows_the_best_value_and_no_index(monkeypatch, without_fits):
     monkeypatch.setattr(loop_module, "_QUIET_SECONDS", 0)
     curator, modeler = make_parties(lambda record: 12.5)
     run(curator, modeler, 3)
-    assert "best=12.5" in terminal.getvalue()
+    assert "best 12.5" in terminal.getvalue()
+
+
+def test_the_bar_shows_the_bound_once_it_is_worth_something(monkeypatch, without_fits):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(loop_module, "_QUIET_SECONDS", 0)
+    outcomes = torch.linspace(0, 1, 30, dtype=torch.float64)
+    curator, modeler = make_parties(outcomes, records=outcomes.unsqueeze(-1))
+    run(curator, modeler, 19)
+    assert "bound" not in terminal.getvalue()
+    run(curator, modeler, 1)
+    assert f"bound {modeler.regret_bound():.3g}" in terminal.getvalue()
 
 
 def test_runs_shorter_than_two_seconds_show_no_bar():

@@ -73,7 +73,7 @@ def refusal(arguments, capsys):
             [*TABLE, "none.csv"],
             "argument --records: path must be a table, but there is no file none.csv",
         ),
-        ([*TABLE, "ranges.toml"], "argument --records: path must end in .csv or .parquet"),
+        ([*TABLE, "ranges.toml"], "argument --records: path must end in .csv, .parquet or .xlsx"),
         ([*TABLE, "holes.csv"], "--records: holes.csv must have no empty cells, got one in row 2, col"),
         ([*TABLE, "short.csv"], "r.safetensors has 300 rows and short.csv has 299 records"),
     ],

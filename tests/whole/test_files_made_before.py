@@ -1,16 +1,17 @@
 """Files of version 0.1.0 are read, and what goes on from them goes on as it would have then."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from botorch_private import Ledger, PrivacyGuarantee, Release
-from botorch_private.cli.optimize.state import RunState
+from botorch_private import Ledger, Modeler, PrivacyGuarantee, Release
 from botorch_private.curator.service.app import create_app
 from botorch_private.curator.service.folder import Folder
+from botorch_private.modeler.state import ModelerState
 
 MADE = Path(__file__).parent / "made_before"
 EXPECTED = json.loads((MADE / "expected.json").read_text(encoding="utf-8"))
@@ -67,16 +68,29 @@ def test_a_ledger_has_the_same_entries_and_total_and_goes_on(tmp_path):
 
 def test_a_search_goes_on_with_the_picks_of_then(tmp_path):
     expected = EXPECTED["search"]
-    state = RunState.load(MADE / "run.json")
+    state = ModelerState.load(MADE / "run.json")
     assert [list(each) for each in state.history] == expected["history"]
     assert (state.pending, state.skipped) == (expected["pending"], expected["skipped"])
-    assert state.settings.exploration == "theory"  # there was no other
-    modeler = state.modeler(Release.load(RELEASES["laplace"]))
+    release = Release.load(RELEASES["laplace"])
+    modeler = Modeler.load(MADE / "run.json", release)
+    assert modeler.exploration == "theory"  # there was no other
     assert [modeler.ask()] == expected["pending"]
-    modeler.tell(modeler.ask(), expected["answer"])
+    modeler.save(tmp_path / "run.json")
+    for again in (modeler, Modeler.load(tmp_path / "run.json", release)):
+        again.tell(again.ask(), expected["answer"])
+        assert again.ask(3) == expected["next"]
+
+
+def test_a_search_of_version_2_goes_on_with_the_picks_of_then():
+    made = MADE.with_name("made_before_2")
+    expected = json.loads((made / "expected.json").read_text(encoding="utf-8"))
+    modeler = Modeler.load(made / "run.json", Release.load(RELEASES["laplace"]))
+    assert [list(each) for each in modeler.history] == expected["history"]
+    assert (modeler.pending, modeler.skipped) == (expected["pending"], expected["skipped"])
+    assert (modeler.n_initial, modeler.outcome_noise, modeler.exploration) == (4, 0.2, "shared")
+    for row in modeler.pending:
+        modeler.tell(row, math.sin(row))
     assert modeler.ask(3) == expected["next"]
-    state.save(tmp_path / "run.json")
-    assert RunState.load(tmp_path / "run.json") == state
 
 
 @pytest.fixture

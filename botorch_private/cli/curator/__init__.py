@@ -4,10 +4,12 @@ from typing import Any
 
 from botorch_private.cli.common import add_group
 from botorch_private.cli.curator import (
+    backup,
     clock,
     export,
     import_sheet,
     init,
+    notify,
     retry,
     serve,
     status,
@@ -26,5 +28,6 @@ def add_curator(commands: Any) -> None:
         "'serve' answers modelers over HTTP and shows staff what to measure; 'token new' lets somebody "
         "in.",
     )
-    for command in (init, serve, token, worklist, import_sheet, status, export, retry, clock):
+    commands = (init, serve, token, worklist, import_sheet, status, export, retry, clock, backup, notify)
+    for command in commands:
         command.add(verbs)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
+from botorch_private.cli.table import add_dialect, dialect_of
 
 if TYPE_CHECKING:
     from botorch_private.curator.cells.cells import Cells
@@ -26,6 +28,7 @@ _ARGUMENTS = {
     "plausible_low": "--plausible",
     "plausible_high": "--plausible",
     "max_queries": "--budget",
+    "k": "--best",
 }
 _OUTCOME_ARGUMENTS = {
     "epsilon": "--outcome-epsilon",
@@ -60,7 +63,7 @@ def add(verbs: Any) -> None:
     )
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
-    option("table", type=Path, metavar="TABLE", help="the records, .csv or .parquet")
+    option("table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
     option(
         "--ranges",
@@ -121,6 +124,12 @@ def add(verbs: Any) -> None:
         "the table), or 'module:function' (a function of a record's d raw features)",
     )
     option(
+        "--known",
+        metavar="COLUMN",
+        help="column with outcomes that are known already, empty where they are not: nobody measures "
+        "those, and questions about them are answered at once (the modeler sees that it took no time)",
+    )
+    option(
         "--time-limit",
         type=float,
         default=3600.0,
@@ -135,6 +144,7 @@ def add(verbs: Any) -> None:
     )
     option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
     option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
+    add_goal(init, "what a search is after, as modelers and staff are told", "the largest outcome")
     option(
         "--outcome-epsilon",
         type=float,
@@ -181,6 +191,7 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="release also where a declared range clips a feature in most records",
     )
+    add_dialect(init)
 
 
 def _init(options: argparse.Namespace) -> int:
@@ -191,12 +202,13 @@ def _init(options: argparse.Namespace) -> int:
         _show(options, words)
         return _agreed(options, fit)
 
-    outcome_mechanism = _outcome_mechanism(options)
+    outcome_mechanism, goal = _outcome_mechanism(options), goal_of(options)
     with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
             options.folder,
             ranges=options.ranges,
+            dialect=dialect_of(options),
             mechanism=_mechanism(options),
             cells=options.cells,
             agree=agree,
@@ -206,12 +218,14 @@ def _init(options: argparse.Namespace) -> int:
             identifiers=options.id,
             objective=options.objective,
             person=options.person,
+            known=options.known,
             ledger=options.ledger,
             privacy_budget=_privacy_budget(options),
             time_limit=options.time_limit,
             outcome_name=options.outcome,
             outcome_unit=options.unit,
             plausible=None if options.plausible is None else tuple(options.plausible),
+            goal=goal,
         )
     if folder is None:
         tell("Nothing was released.")

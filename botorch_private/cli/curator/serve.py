@@ -35,6 +35,12 @@ def add(verbs: Any) -> None:
     )
     serve.add_argument("--rate", type=float, help="requests a second that one token may make")
     serve.add_argument(
+        "--notify",
+        type=Path,
+        metavar="FILE",
+        help="webhooks and e-mail that are told of new questions (see 'curator notify')",
+    )
+    serve.add_argument(
         "--trusted-proxy",
         action="append",
         default=[],
@@ -42,11 +48,29 @@ def add(verbs: Any) -> None:
         help="address or network of a proxy whose X-Forwarded-For says where requests came from; may be "
         "given again (default: none is believed)",
     )
+    serve.add_argument(
+        "--root-path",
+        default="",
+        metavar="PATH",
+        help="what a proxy puts before all addresses, such as /curator",
+    )
+    serve.add_argument(
+        "--access-log",
+        type=Path,
+        metavar="FILE",
+        help="write a line for each request, without identifiers (-: to the output)",
+    )
+    serve.add_argument(
+        "--metrics",
+        metavar="[HOST:]PORT",
+        help="serve metrics for Prometheus there: counts alone, without a token (host: 127.0.0.1)",
+    )
 
 
 def _serve(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.app import DEFAULT_RATE
     from botorch_private.curator.service.measuring import MeasuringError
+    from botorch_private.curator.service.notify.settings import read_settings
     from botorch_private.curator.service.server import serve
 
     try:
@@ -60,6 +84,10 @@ def _serve(options: argparse.Namespace) -> int:
                 insecure=options.insecure_http,
                 rate=DEFAULT_RATE if options.rate is None else options.rate,
                 trusted_proxies=options.trusted_proxy,
+                root_path=options.root_path,
+                access_log=options.access_log,
+                metrics=options.metrics,
+                notify=None if options.notify is None else read_settings(options.notify),
             )
     except KeyboardInterrupt:
         warn("Stopped.")

@@ -6,27 +6,42 @@ import argparse
 from typing import Any
 
 from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
+from botorch_private.cli.documents.output import add_json, put_document
+from botorch_private.cli.documents.promise import cells
 
 
 def add(verbs: Any) -> None:
     """Add the command."""
-    add_folder_command(
+    status = add_folder_command(
         verbs, "status", _status, "show what is asked, measured and left; nothing of any record"
     )
+    add_json(status)
 
 
 def _status(options: argparse.Namespace) -> int:
     with opened_to_read(options) as store:
+        if options.json:
+            from botorch_private.cli.documents.status import StatusDocument
+
+            put_document(options, StatusDocument.of(store))
+            return 0
         facts, left = store.facts, store.queries_left()
         states = [query.state for query in store.queries()]
         counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states)) or "none"
         print(facts.guarantee_words)
-        cells = (facts.guarantee.get("law") or {}).get("cells")  # where rows are labels
-        held = f"{facts.projection_dim} numbers each" if cells is None else f"one of {cells} labels each"
+        labels = cells(facts.guarantee)
+        held = (
+            f"{facts.projection_dim} numbers each" if labels is None else f"one of {labels} labels each"
+        )
         print(f"\nReleased rows: {facts.n}, {held}")
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
+        known = 0 if facts.objective == "column" else store.known_waiting()
+        if known:
+            print(f"Known, and not asked for yet: {known}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        if restored := store.restored():
+            print(f"Put back from a backup of {restored[:10]} {restored[11:19]} UTC")
         for query in store.queries(states=("failed",)):
             print(f"Query {query.id} failed; why is in the console, and in 'curator export'")
     return 0

@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from botorch_private.cli.common import add_command, count, count_from_zero, refusals
+from botorch_private.cli.common import add_command, count, count_from_zero, positive, refusals
+from botorch_private.cli.documents.output import INTERRUPTED, add_json, put_document
+from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 
-_INTERRUPTED = 130
 _SETTINGS = ("seed", "n_initial", "beta_scale", "exploration", "outcome_noise", "denoise")
 # Arguments of the library whose options have other names.
-_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release"}
+_ARGUMENTS = {"verify": "--ca-file", "release_path": "--release", "k": "--best"}
 _EPILOG = """\
 The token is read from --token-file, or from the environment variable BOTORCH_PRIVATE_TOKEN, never from
 the command line, where other users of this machine would see it.
@@ -45,10 +46,18 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search: the random rows at its start, and those that --state "
-        "holds already, included",
+        help="measurements of the whole search: the random rows at its start, those of --known, and "
+        "those that --state holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
+    option(
+        "--stop-below",
+        type=positive,
+        metavar="X",
+        help="stop before --rounds once the bound on how much better an unmeasured record may answer "
+        "(at 5 %%, if the model is right) is at most X after two answers in a row, from the 20th on; in "
+        "the unit of the outcome; with --above, how many records may be missing",
+    )
     option("--token-file", **file, help="file with the token (see below)")
     option(
         "--state",
@@ -56,8 +65,17 @@ def add_optimize(commands: Any) -> None:
         default=Path("run.json"),
         help="where the search is kept, and goes on from if there is one (default: run.json)",
     )
+    option(
+        "--known",
+        **file,
+        help="values that were measured before, .csv with the columns row and value: the search begins "
+        "with them, and asks for no such row",
+    )
     option("--release", **file, help="keep the release here, to download it once only")
-    option("--plot", **file, help="redraw the best value so far here, as it goes: .png, .pdf or .svg")
+    option(
+        "--plot", **file, help="redraw the best value so far, and the bound, here: .png, .pdf or .svg"
+    )
+    add_json(optimize)
     setting = optimize.add_argument_group(
         "the search (settled when it begins, and kept in --state)"
     ).add_argument
@@ -91,6 +109,7 @@ def add_optimize(commands: Any) -> None:
         default=None,
         help="search denoised rows: for noise as wide as the data, or many related features",
     )
+    add_goal(optimize, "what is looked for (settled when it begins)", "what the curator says")
     network = optimize.add_argument_group("the connection").add_argument
     network(
         "--ca-file",
@@ -111,9 +130,11 @@ def _optimize(options: argparse.Namespace) -> int:
     from botorch_private.modeler.remote.transport import RemoteError
 
     given = {name: getattr(options, name) for name in _SETTINGS}
+    goal = goal_of(options)
+    given["goal"] = None if goal is None else goal.to_dict()
     try:
         with refusals(options, RemoteError, arguments=_ARGUMENTS):
-            search(
+            found = search(
                 options.url,
                 rounds=options.rounds,
                 pending=options.pending,
@@ -121,11 +142,18 @@ def _optimize(options: argparse.Namespace) -> int:
                 state_file=options.state,
                 release_file=options.release,
                 plot_file=options.plot,
+                known_file=options.known,
                 settings={name: value for name, value in given.items() if value is not None},
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,
+                stop_below=options.stop_below,
             )
+            if options.json:
+                put_document(options, found)
     except KeyboardInterrupt:
-        tell(f"\nStopped. {how_to_go_on(options.state)}")
-        return _INTERRUPTED
+        stopped = f"Stopped. {how_to_go_on(options.state)}"
+        if options.json:
+            options.parser.exit(INTERRUPTED, f"{options.parser.prog}: {stopped}\n")
+        tell(f"\n{stopped}")
+        return INTERRUPTED
     return 0

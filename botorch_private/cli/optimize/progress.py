@@ -8,19 +8,22 @@ import time
 from tqdm import tqdm
 
 from botorch_private.modeler.modeler import Modeler
+from botorch_private.modeler.stopping import BoundSoFar
 
 
 class Progress:
-    """Shows the best value so far, the latest one, and how long the next one takes.
+    """Shows the best value so far, the latest one, what may be left, and how long the next one takes.
 
     Args:
         modeler: Whose answers are shown.
         rounds: Measurements of the whole search.
         unit: Of the outcome; may be empty.
+        bounds: What may be left to find.
     """
 
-    def __init__(self, modeler: Modeler, rounds: int, unit: str) -> None:
+    def __init__(self, modeler: Modeler, rounds: int, unit: str, bounds: BoundSoFar) -> None:
         self._modeler, self._rounds, self._unit = modeler, rounds, f" {unit}" if unit else ""
+        self._bounds = bounds
         self._known = dict(modeler.history)
         self._skipped = set(modeler.skipped)
         self._since = time.monotonic()
@@ -66,7 +69,11 @@ class Progress:
     def _best(self) -> str:
         if not self._known:
             return "no value yet"
-        return f"best {max(self._known.values()):.6g}{self._unit}"
+        unit = self._unit.strip()
+        text = self._modeler.goal.progress(list(self._known.values()), unit)
+        whole = len(self._known) == len(self._modeler.history)
+        bound = self._bounds.latest() if whole else None
+        return text if bound is None else f"{text}, {self._modeler.pursuit.in_short(bound, unit)}"
 
     def _say(self, text: str) -> None:
         if self._bar is None:

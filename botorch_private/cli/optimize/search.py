@@ -7,23 +7,31 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from filelock import FileLock, Timeout
 
 from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
+from botorch_private.cli.documents.optimize import OptimizeDocument
+from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.progress import Progress
-from botorch_private.cli.optimize.state import LARGEST_SEED, RunState, Settings
+from botorch_private.cli.optimize.result import result
 from botorch_private.cli.plots import plot_best, require_matplotlib
+from botorch_private.exchange.goals import Goal, goal_from_dict
+from botorch_private.exchange.release import Release
+from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
+from botorch_private.modeler.state import ModelerState
+from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
 
 _SECONDS_BETWEEN_PLOTS = 30.0
+_LARGEST_SEED = 2**63 - 1
 
 
 def search(
@@ -35,14 +43,16 @@ def search(
     state_file: Path,
     release_file: Path | None,
     plot_file: Path | None,
+    known_file: Path | None,
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
-) -> None:
-    """Search until there are so many measurements, and print what comes of it.
+    stop_below: float | None = None,
+) -> OptimizeDocument:
+    """Search until there are so many measurements, print what comes of it, and return it.
 
-    Arguments are the options of the command, whose help says what they are; ``settings`` are those of
-    `Settings` that were given.
+    Arguments are the options of the command, whose help says what they are; ``settings`` are the seed
+    and the arguments of `Modeler` that were given.
 
     Raises:
         ValueError: If an argument or a file is unusable, with the name of its option.
@@ -51,8 +61,12 @@ def search(
     """
     _check_paths(state_file, release_file, plot_file)
     with _alone(state_file):
-        state = RunState.load(state_file) if state_file.exists() else None
-        settled = _settled(settings, state_file, None if state is None else state.settings)
+        state = ModelerState.load(state_file) if state_file.exists() else None
+        settled = _begun(settings) if state is None else {"seed": state.seed, **state.settings}
+        if state is not None:
+            _require_the_same(settings, state_file, settled, state.goal)
+        if stop_below is not None:
+            require_exploring(settled.get("beta_scale"))
         with RemoteCurator(
             url,
             token,
@@ -60,40 +74,59 @@ def search(
             verify=True if ca_file is None else ca_file,
             insecure=insecure,
         ) as curator:
-            if settled.denoise and curator.release.cells is not None:
-                raise ValueError(
-                    "denoise must be left out for a release of labels: the model takes lies into "
-                    "account by itself"
-                )
+            release = curator.release
             if state is None:
-                state = RunState(curator.identity, settled)
+                goal = settled.pop("goal", None)
+                goal = curator.goal if goal is None else goal_from_dict(goal)
+                modeler = _new_modeler(release, settled, goal)
                 print(f"{curator.guarantee}\n")
-            elif state.history or state.pending:
-                print(
-                    f"Going on from {state_file}: {len(state.history)} measured, "
-                    f"{len(state.pending)} asked."
-                )
-            modeler = state.modeler(curator.release)
+            else:
+                modeler = Modeler.load(state_file, release)
+                _require_as_many_initial(settings, state_file, modeler)
+                print(_going_on(modeler, state_file))
+            if known_file is not None:
+                _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)
-            progress = Progress(modeler, rounds, curator.outcome_unit)
-            plot = _Plot(plot_file, modeler, curator)
+            if known_file is not None and state is not None:
+                modeler.save(state_file)  # there may be nothing to ask any more
+            bounds = BoundSoFar(modeler)
+            enough = StopRule(modeler, stop_below, bounds)
+            progress = Progress(modeler, rounds, curator.outcome_unit, bounds)
+            plot = _Plot(plot_file, modeler, curator, bounds)
 
             def changed() -> None:
-                RunState.of(modeler, settled).save(state_file)
+                modeler.save(state_file)
                 progress.changed()
                 plot.draw_now_and_then()
 
             left = max(0, rounds - len(modeler.history))
             try:
                 keep_open(
-                    curator, modeler, left, pending=pending, changed=changed, waiting=progress.waiting
+                    curator,
+                    modeler,
+                    left,
+                    pending=pending,
+                    changed=changed,
+                    waiting=progress.waiting,
+                    enough=enough.reached,
                 )
             except RemoteError as error:
                 raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
             finally:
                 progress.close()
                 plot.draw()
-            print(_result(modeler, curator.outcome_unit))
+            if enough.reached() and len(modeler.history) < rounds:
+                print(_stopped(modeler, rounds))
+            print(result(modeler, curator.outcome_unit))
+            if modeler.skipped:
+                print(f"Given up: {len(modeler.skipped)}, which the curator did not measure.")
+            bound, sentence = bounds.latest(), None
+            if bound is not None:
+                sentence = modeler.pursuit.sentence(bound, PROBABILITY, curator.outcome_unit)
+                print(sentence)
+            return OptimizeDocument.of(
+                modeler, curator, rounds=rounds, state=state_file, bound=bound, sentence=sentence
+            )
 
 
 def how_to_go_on(state_file: Path) -> str:
@@ -106,8 +139,11 @@ def how_to_go_on(state_file: Path) -> str:
 class _Plot:
     """A picture of the best value so far, in a file if there is one to write."""
 
-    def __init__(self, file: Path | None, modeler: Modeler, curator: RemoteCurator) -> None:
+    def __init__(
+        self, file: Path | None, modeler: Modeler, curator: RemoteCurator, bounds: BoundSoFar
+    ) -> None:
         self._file, self._modeler, self._drawn = file, modeler, -float("inf")
+        self._bounds = bounds
         name, unit = curator.outcome_name, curator.outcome_unit
         self._label = f"{name} ({unit})" if unit else name
 
@@ -118,7 +154,14 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            plot_best(history.values.numpy(), self._file, ylabel=self._label)
+            sign, drawn = self._modeler.goal.sign, self._modeler.pursuit.reaches
+            plot_best(
+                history.values.numpy(),
+                history.best_so_far.numpy(),
+                self._file,
+                bounds=[sign * bound for bound in self._bounds.all()] if drawn else [],
+                ylabel=self._label,
+            )
             self._drawn = time.monotonic()
 
 
@@ -147,25 +190,81 @@ def _alone(state: Path) -> FileLock:
     return lock
 
 
-def _settled(given: Mapping[str, Any], state: Path, kept: Settings | None) -> Settings:
-    """The settings of a new search, or those it was begun with, which may be given again."""
-    if kept is None:
-        settings = Settings(**{"seed": secrets.randbelow(2**32), **given})
-        if settings.beta_scale is not None:
-            validate.positive(beta_scale=settings.beta_scale)  # before anybody is asked for anything
-        if settings.outcome_noise is not None:
-            validate.probability(outcome_noise=settings.outcome_noise)
-        if settings.seed > LARGEST_SEED:
-            raise ValueError(f"--seed must be at most 2^63 - 1, got {settings.seed}")
-        return settings
-    for name, value in asdict(kept).items():
-        if given.get(name, value) != value:
-            wanted = "left out" if value is None else value
+def _begun(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a new search, with a seed that is kept."""
+    settings = {"seed": secrets.randbelow(2**32), **given}
+    if settings.get("beta_scale") is not None:
+        validate.positive(beta_scale=settings["beta_scale"])  # before anybody is asked for anything
+    if settings.get("outcome_noise") is not None:
+        validate.probability(outcome_noise=settings["outcome_noise"])
+    if settings["seed"] > _LARGEST_SEED:
+        raise ValueError(f"--seed must be at most 2^63 - 1, got {settings['seed']}")
+    return settings
+
+
+def _new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Modeler:
+    if settings.get("denoise") and release.cells is not None:
+        raise ValueError(
+            "denoise must be left out for a release of labels: the model takes lies into account by "
+            "itself"
+        )
+    arguments = {name: value for name, value in settings.items() if name != "seed"}
+    generator = torch.Generator().manual_seed(settings["seed"])
+    return Modeler(release, goal=goal, generator=generator, **arguments)
+
+
+def _require_the_same(
+    given: Mapping[str, Any], state: Path, kept: Mapping[str, Any], goal: Goal
+) -> None:
+    """Refuse settings that are given again and are not those that a search was begun with."""
+    if "goal" in given and goal_from_dict(given["goal"]) != goal:
+        raise ValueError(
+            f"{option_of(given['goal'])} must be left out: the search in {state} is for "
+            f"{option_of(goal.to_dict())}; begin another search by another --state"
+        )
+    for name, value in given.items():
+        # (A release may have fewer rows than random ones are wanted.)
+        if name not in ("goal", "n_initial") and kept.get(name) != value:
+            raise _other_setting(name, kept.get(name), value, state)
+
+
+def _require_as_many_initial(given: Mapping[str, Any], state: Path, modeler: Modeler) -> None:
+    wanted, rows = given.get("n_initial"), len(modeler.release.candidates)
+    if wanted is not None and min(wanted, rows) != modeler.n_initial:
+        raise _other_setting("n_initial", modeler.n_initial, wanted, state)
+
+
+def _other_setting(name: str, kept: Any, given: Any, state: Path) -> ValueError:
+    wanted = "left out" if kept in (None, False) else kept
+    return ValueError(
+        f"--{name.replace('_', '-')} must be {wanted} as in {state}, got {given}: change that, or begin "
+        f"another search by another --state"
+    )
+
+
+def _going_on(modeler: Modeler, state: Path) -> str:
+    skipped = f", {len(modeler.skipped)} given up" if modeler.skipped else ""
+    return (
+        f"Going on from {state}: {len(modeler.history)} measured, {len(modeler.pending)} asked{skipped}."
+    )
+
+
+def _tell_known(modeler: Modeler, file: Path, rounds: int, *, new: bool) -> None:
+    """Tell values that were measured before; all of them or none."""
+    known = History.from_csv(file, rows=len(modeler.release.candidates))
+    told = dict(modeler.history)
+    for row, value in known:
+        if told.get(row, value) != value:
             raise ValueError(
-                f"--{name.replace('_', '-')} must be {wanted} as in {state}, got {given[name]}: "
-                f"change that, or begin another search by another --state"
+                f"--known must agree with the search, but {file} has another value for row {row} than "
+                f"the search by now: correct the file, or leave --known out"
             )
-    return kept
+    for row, value in known:
+        modeler.tell(row, value)
+    if new and len(known) >= rounds:
+        raise ValueError(
+            f"--rounds must be more than the {len(known)} values of --known, which count, got {rounds}"
+        )
 
 
 def _check_rounds(rounds: int, modeler: Modeler) -> None:
@@ -174,12 +273,7 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
 
 
-def _result(modeler: Modeler, unit: str) -> str:
-    best = modeler.best
-    text = f"Best of {len(modeler.history)}: row {best.index}, {best.value:.6g} {unit}".rstrip() + "."
-    if not modeler.release.outcome_variance:
-        return text
-    return (
-        f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
-        f"to act on is {modeler.recommend()}."
-    )
+def _stopped(modeler: Modeler, rounds: int) -> str:
+    asked = len(modeler.pending)
+    text = f"Stopped before {rounds} measurements, since the bound is small enough."
+    return f"{text} Open questions that nobody waits for: {asked}." if asked else text

@@ -13,7 +13,7 @@ from botorch_private._base import validate
 from botorch_private.curator.cells.fit_score import fit_score
 from botorch_private.curator.cells.history_score import HistoryScore
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.kinds import Number
+from botorch_private.curator.features.kinds import Number, middle_of
 from botorch_private.curator.features.scaling import PublicScaling, checked_records
 from botorch_private.exchange.cell_space import CellSpace
 from botorch_private.privacy.history_promise import HistoryPromise
@@ -153,7 +153,7 @@ class Cells:
                     raise ValueError(
                         f"{source}feature {each.name!r} must have edges between its cells, such as "
                         f"edges = "
-                        f"[{each.lower / 2 + each.upper / 2:g}]; or leave the feature out"
+                        f"[{middle_of(each):g}]; or leave the feature out"
                     )
                 ends = np.array([each.lower, *each.edges, each.upper], dtype=np.float64)
                 parts.append(_bins(each.name, column, ends))
@@ -226,7 +226,7 @@ class Cells:
         """Cells by a score of a history, lowest first; `from_history` learns one."""
         made = cls.__new__(cls)
         part = _Part("score", len(score.cuts) + 1, True, score.places)
-        ranges = PublicScaling(score.lower, score.upper, names=score.names)
+        ranges = PublicScaling(score.lower, score.upper, names=score.names, scale=score.scale)
         made._adopt([part], features=len(score.lower), names=score.names, ranges=ranges)
         made.score = score
         return made
@@ -277,7 +277,10 @@ class Cells:
 
     def check(self, records: Any, *, minimum_rows: int = 1) -> Tensor:
         """Return a table as a finite ``n x d`` float64 tensor, or refuse it, as `PublicScaling` does."""
-        return checked_records(records, self.features, self.names, minimum_rows)
+        table = checked_records(records, self.features, self.names, minimum_rows)
+        if self.ranges is not None:
+            self.ranges.refuse_not_positive(table)
+        return table
 
     def scale_rows(self, table: Tensor) -> Tensor:
         """Cells of a validated table as the ``n x 1`` numbers that `CellResponse` takes, int16."""

@@ -85,6 +85,8 @@ def cells_text(score: HistoryScore) -> str:
     if score.names is not None:
         lines.append(f"names = {json.dumps(score.names, ensure_ascii=False)}")
     lines += [f"{name} = {list(getattr(score, name))!r}" for name in _NUMBERS]
+    if score.log_columns:  # programs of before there were any refuse the file for it
+        lines.append(f"log_columns = {list(score.log_columns)!r}")
     return "\n".join(lines) + "\n"
 
 
@@ -99,12 +101,14 @@ def _score(content: dict[str, Any], path: Path) -> HistoryScore:
             norm=float(score["norm"]),
             promise=promise,
             names=None if names is None else tuple(map(str, names)),
+            log_columns=tuple(map(int, score.get("log_columns", ()))),
         )
         width = len(made.lower)
         lengths = (len(made.upper), len(made.weights) - 1, width if names is None else len(names))
         finite = all(math.isfinite(each) for name in _NUMBERS for each in numbers[name])
         sound = 0 < made.norm < math.inf and promise.people > 0
         sound &= promise.epsilon > 0 and 0 <= promise.delta < 1
+        sound &= all(0 <= i < len(made.lower) and made.lower[i] > 0 for i in made.log_columns)
         sound &= all(low < high for low, high in zip(made.lower, made.upper, strict=False))
         rising = all(a < b for a, b in zip(made.cuts, made.cuts[1:], strict=False))
         whole = all(length == width for length in lengths) and finite and rising and made.cuts

@@ -60,6 +60,7 @@ def fit_score(
         tuple((mean + ndtri(levels) * deviation).tolist()),
         moments.promise,
         scaling.names,
+        scaling.log_columns,
     )
 
 

@@ -22,6 +22,7 @@ class HistoryScore:
         cuts: Scores between cells, rising.
         promise: To the people of the history.
         names: Names of the features.
+        log_columns: Positions of features that are taken by their logarithms.
     """
 
     lower: tuple[float, ...]
@@ -31,6 +32,12 @@ class HistoryScore:
     cuts: tuple[float, ...]
     promise: HistoryPromise
     names: tuple[str, ...] | None = None
+    log_columns: tuple[int, ...] = ()
+
+    @property
+    def scale(self) -> list[str]:
+        """The scale of each feature, "linear" or "log", as in `PublicScaling`."""
+        return ["log" if i in self.log_columns else "linear" for i in range(len(self.lower))]
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Cell of each of ``n x d`` raw records: how many cuts its score reaches."""
@@ -39,7 +46,11 @@ class HistoryScore:
 
     def scaled(self, rows: np.ndarray) -> np.ndarray:
         """``n x d`` rows in [-1, 1], cut to the norm."""
-        return cut_to_norm(to_unit(rows, np.array(self.lower), np.array(self.upper)), self.norm)
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        if log := list(self.log_columns):
+            rows, inside = rows.copy(), np.clip(rows[:, log], lower[log], upper[log])
+            rows[:, log], lower[log], upper[log] = map(np.log, (inside, lower[log], upper[log]))
+        return cut_to_norm(to_unit(rows, lower, upper), self.norm)
 
 
 def _with_one(rows: np.ndarray) -> np.ndarray:

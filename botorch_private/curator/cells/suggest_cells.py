@@ -30,6 +30,8 @@ def suggested_count(epsilon: float) -> int:
 def suggest_cells(epsilon: float, encoding: Encoding) -> Encoding:
     """The same features with edges: equal steps of the declared range, as many for each number.
 
+    On a log scale they are equal factors.
+
     A yes/no and a category take the cells that they have; numbers share what is left, so that the grid
     has about `suggested_count` cells; a number gets one edge at least.
 
@@ -74,5 +76,8 @@ def _is_number(feature: FeatureKind) -> bool:
 
 
 def _equal_steps(number: Number, count: int) -> tuple[float, ...]:
+    if number.scale == "log":  # equal factors
+        factor = (number.upper / number.lower) ** (1 / count)
+        return tuple(number.lower * factor**step for step in range(1, count))
     width = number.upper - number.lower
     return tuple(number.lower + width * step / count for step in range(1, count))

@@ -19,6 +19,7 @@ from botorch_private._base.frames import (
     column_names,
     miscounted,
     no_query,
+    numeric_frame,
 )
 from botorch_private.curator.features.kinds import Category, FeatureKind, Number
 from botorch_private.curator.features.scaling import PublicScaling
@@ -81,6 +82,11 @@ class Encoding:
             radius=radius,
             names=self.names,
             choices={each.name: each.columns for each in self.features if not isinstance(each, Number)},
+            scale=[
+                each.scale if isinstance(each, Number) else "linear"
+                for each in self.features
+                for _ in each.columns
+            ],
             history=history,
         )
 
@@ -90,14 +96,9 @@ class Encoding:
 
         For a yes/no or a category it is the distance of any two values.
         """
-        units = dict(zip(self.names, self.scaling.unit.tolist(), strict=True))
-        steps = {step.name: step.width for step in self.steps}
-        return {
-            each.name: (each.upper - each.lower) / units[each.name]
-            if isinstance(each, Number)
-            else steps[each.name]
-            for each in self.features
-        }
+        widths = dict(zip(self.names, self.scaling.widths.tolist(), strict=True))
+        widths |= {step.name: step.width for step in self.steps}
+        return {each.name: widths[each.name] for each in self.features}
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -121,8 +122,9 @@ class Encoding:
             ``n x d'`` float64 tensor, for `scaling`; its columns are `names`.
 
         Raises:
-            ValueError: If a column is missing or stands twice, or a value is missing, none that was
-                declared, or no finite number: the message names row and column, never the value.
+            ValueError: If a column is missing or stands twice, or a value is missing (where the feature
+                does not say what that counts as), none that was declared, or no finite number: the
+                message names row and column, never the value.
         """
         no_query(source, table)
         columns = column_names(table)
@@ -161,14 +163,26 @@ class Encoding:
     def _encoded(feature: FeatureKind, table: Any, source: str, first_row: int) -> np.ndarray:
         if isinstance(feature, Number):
             one = table.select([feature.name]) if hasattr(table, "select") else table[[feature.name]]
-            return validate.matrix(column_names=(feature.name,), **{source: one}).numpy()
+            if feature.missing is not None:
+                one = numeric_frame(source, one, [feature.name], missing_value=feature.missing)
+            found = validate.matrix(column_names=(feature.name,), **{source: one}).numpy()
+            wrong = found[:, 0] <= 0
+            if feature.scale == "log" and wrong.any():
+                raise ValueError(
+                    f"{source} must hold numbers above 0 on a log scale, got 0 or less "
+                    f"{_place(wrong, feature.name, first_row)}: correct the cell, or declare a linear "
+                    f"scale"
+                )
+            return found
         found, missing = cells(table, feature.name)
-        if missing.any():
+        if missing.any() and feature.missing_code is None:
             raise ValueError(
                 f"{source} must have no missing values, got one "
                 f"{_place(missing, feature.name, first_row)}; {MISSING_REMEDY}"
             )
         codes = feature.encode(found)
+        if feature.missing_code is not None:
+            codes[missing] = feature.missing_code
         wrong = np.isnan(codes[:, 0])
         if wrong.any():
             near = _near(feature, found, wrong)

@@ -32,9 +32,15 @@ class Number:
         lengthscale: Relative importance, in raw units; None: half of the range.
         edges: Where one cell ends and the next begins, for `Cells`: rising, inside the range. A release
             with noise does not look at them.
+        missing: What a missing value counts as, inside the range: declared from what it means that the
+            value is missing, never from the table. None: a missing value is refused.
+        scale: "linear"; or "log" for distances in factors, such as of incomes or doses: from 10 to 20 is
+            as far as from 100 to 200. The range is above 0 then, a length-scale is a factor > 1, and a
+            value of 0 or less is refused. Everything stays in raw units.
 
     Raises:
-        ValueError: If edges do not rise, or are not inside the range.
+        ValueError: If edges do not rise, or they or `missing` are not inside the range, or the scale is
+            another one.
 
     Example:
         >>> Encoding([Number("age", 18, 100)]).scaling.names
@@ -47,9 +53,15 @@ class Number:
     upper: float
     lengthscale: float | None = None
     edges: tuple[float, ...] = ()
+    missing: float | None = None
+    scale: str = "linear"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", tuple(self.edges))
+        if self.scale not in ("linear", "log"):
+            raise ValueError(f"scale of {self.name!r} must be 'linear' or 'log'")
+        if self.missing is not None and not self.lower <= self.missing <= self.upper:
+            raise ValueError(f"missing of {self.name!r} must be a number within its range")
         ends = (self.lower, *self.edges, self.upper)
         if self.edges and not all(low < high for low, high in pairwise(ends)):
             raise ValueError(f"edges of {self.name!r} must rise, and lie inside its range")
@@ -62,8 +74,11 @@ class Number:
     @property
     def shape(self) -> float:
         """Length-scale of each column."""
-        half = self.upper / 2 - self.lower / 2
-        return half if self.lengthscale is None else self.lengthscale
+        if self.lengthscale is not None:
+            return self.lengthscale
+        if self.scale == "log":  # a factor: half of the range, in logarithms
+            return math.sqrt(self.upper) / math.sqrt(self.lower)
+        return self.upper / 2 - self.lower / 2
 
     def decode(self, rows: np.ndarray) -> list[Any]:
         """Values of ``n x 1`` columns."""
@@ -80,9 +95,12 @@ class YesNo:
         yes: How a table writes yes, such as "Y"; small letters and capitals are the same. None, with
             `no`: yes, true or 1, and no, false or 0.
         no: How it writes no.
+        missing: What a missing value counts as, yes (True) or no (False): declared from what it means
+            that the value is missing, never from the table. None: a missing value is refused.
 
     Raises:
-        ValueError: If only one of `yes` and `no` is given, or they are no different texts.
+        ValueError: If only one of `yes` and `no` is given, they are no different texts, or `missing` is
+            something else.
 
     Example:
         >>> YesNo("smoker", yes="J", no="N").encode(["J", "n"]).tolist()
@@ -98,8 +116,11 @@ class YesNo:
     lengthscale: float | None = None
     yes: str | None = None
     no: str | None = None
+    missing: bool | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.missing, bool | None):
+            raise ValueError(f"missing of {self.name!r} must be True, False or None")
         if self.yes is None and self.no is None:
             return
         given = [
@@ -134,6 +155,11 @@ class YesNo:
         """Length-scale of each column."""
         return _HALF if self.lengthscale is None else self.lengthscale
 
+    @property
+    def missing_code(self) -> float | None:
+        """The number of a missing value; None: it is refused."""
+        return None if self.missing is None else float(self.missing)
+
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x 1`` numbers, NaN for what is neither yes nor no."""
         yes, no = (_YES, _NO) if self.yes is None or self.no is None else ((self.yes,), (self.no,))
@@ -157,9 +183,12 @@ class Category:
         categories: All that there are, two or more different texts. Public: from what the feature
             means, never from the table.
         lengthscale: Relative importance, where the step between any two categories is 1; None: one half.
+        missing: Category that a missing value counts as: declared from what it means that the value is
+            missing, never from the table. None: a missing value is refused.
 
     Raises:
-        ValueError: If the categories are fewer than two, repeated or empty.
+        ValueError: If the categories are fewer than two, repeated or empty, or `missing` is none of
+            them.
 
     Example:
         >>> Category("ward", ("icu", "surgery")).columns
@@ -174,6 +203,7 @@ class Category:
     name: str
     categories: tuple[str, ...]
     lengthscale: float | None = None
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str) or not all(
@@ -187,6 +217,8 @@ class Category:
             )
         if len(set(self.categories)) < len(self.categories):
             raise ValueError(f"categories of {self.name!r} must be different, but one stands twice")
+        if self.missing is not None and self.missing not in self.categories:
+            raise ValueError(f"missing of {self.name!r} must be one of its categories")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -198,6 +230,13 @@ class Category:
         """Length-scale of each column: a step changes two of them, and is ``sqrt(2)`` long."""
         return math.sqrt(2.0) * (_HALF if self.lengthscale is None else self.lengthscale)
 
+    @property
+    def missing_code(self) -> np.ndarray | None:
+        """The numbers of a missing value; None: it is refused."""
+        if self.missing is None:
+            return None
+        return np.array([float(each == self.missing) for each in self.categories])
+
     def encode(self, cells: Sequence[Any]) -> np.ndarray:
         """Return ``n x m`` numbers, NaN for what is no declared category."""
         codes = dict(zip(self.categories, np.eye(len(self.categories)), strict=True))
@@ -208,6 +247,13 @@ class Category:
     def decode(self, rows: np.ndarray) -> list[Any]:
         """The nearest category."""
         return [self.categories[i] for i in rows.argmax(axis=1)]
+
+
+def middle_of(number: Number) -> float:
+    """The middle of a declared range, on its scale."""
+    if number.scale == "log":
+        return math.sqrt(number.lower) * math.sqrt(number.upper)
+    return number.lower / 2 + number.upper / 2
 
 
 def _whole(cell: Any) -> str:

@@ -8,17 +8,26 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from botorch_private.curator.features.dialect import PLAIN, Dialect
+
 _HEAD = 4096
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd", b"7z\xbc\xaf")
 _COMMENTS = (b"#", b"%", b"//", b"--", b"!", b"*")
 
 
-def refuse_lookalikes(path: Path, *, undecodable: bool = False, one_name: bool = True) -> None:
+def refuse_lookalikes(
+    path: Path,
+    dialect: Dialect = PLAIN,
+    *,
+    undecodable: bool = False,
+    one_name: bool = True,
+) -> None:
     """Refuse what is separated otherwise, or is no text, and say what it looks like and what to type.
 
     Args:
         path: The file.
-        undecodable: Whether it turned out not to be UTF-8, maybe far behind its first bytes.
+        dialect: As what it was declared.
+        undecodable: Whether it turned out to be stored otherwise, maybe far behind its first bytes.
         one_name: Whether it seems to have one column; only then may its first line be a comment or
             separated by blanks.
 
@@ -27,11 +36,14 @@ def refuse_lookalikes(path: Path, *, undecodable: bool = False, one_name: bool =
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    problem = _looks_like(head, undecodable, one_name)
+    if dialect.wide:
+        head = head.decode(dialect.encoding, errors="ignore").encode("utf-8")
+    problem = _looks_like(head, dialect, undecodable, one_name)
     if problem:
-        raise ValueError(
-            f"{path} must be comma-separated UTF-8 text with names in row 1, but it {problem}"
-        )
+        wanted = "comma-separated UTF-8 text"
+        if dialect != PLAIN:
+            wanted = f"text in {dialect.encoding}, with {dialect.marks} between its cells and"
+        raise ValueError(f"{path} must be {wanted} with names in row 1, but it {problem}")
 
 
 def looks_binary(path: Path) -> bool:
@@ -40,22 +52,22 @@ def looks_binary(path: Path) -> bool:
         return b"\0" in file.read(_HEAD)
 
 
-def _looks_like(head: bytes, undecodable: bool, one_name: bool) -> str:
+def _looks_like(head: bytes, dialect: Dialect, undecodable: bool, one_name: bool) -> str:
     if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        return "looks like an Excel workbook: save it as 'CSV UTF-8 (comma delimited)'"
+        return "looks like an Excel workbook: give it the ending .xlsx, or save it as 'CSV UTF-8'"
     if head.startswith(_PACKED):
         return "looks compressed: unpack it first"
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
-        return "looks like UTF-32: " + _rewrite("encoding='utf-32'")
+        return "looks like UTF-32: say --encoding utf-32"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "looks like UTF-16: " + _rewrite("encoding='utf-16'")
+        return "looks like UTF-16: say --encoding utf-16"
     if head.startswith(b"PAR1"):
         return "looks like a .parquet file: give it that ending"
     if b"\0" in head:
         order = "le" if b"\0" in head[1::2] else "be"
         if b"\0" in head[::2] and b"\0" in head[1::2]:
             return "holds NULs, as no text does"
-        return "looks like UTF-16: " + _rewrite(f"encoding='utf-16-{order}'")
+        return f"looks like UTF-16: say --encoding utf-16-{order}"
     lines = head.removeprefix(b"\xef\xbb\xbf").splitlines() or [b""]
     line = lines[0].lstrip()
     if re.match(rb"<[a-z!?]", line, re.IGNORECASE):
@@ -66,25 +78,33 @@ def _looks_like(head: bytes, undecodable: bool, one_name: bool) -> str:
         return "begins with a line for Excel (sep=): delete that line"
     if one_name and line.startswith(_COMMENTS):
         return "begins with a comment: delete what stands above the names"
-    encoding = ", encoding='latin-1'" if undecodable or not _is_utf8(head) else ""
+    utf8 = dialect.reading == "utf-8-sig" or dialect.wide
+    encoding = "--encoding latin-1" if utf8 and (undecodable or not _is_utf8(head)) else ""
+    declared = dialect.separator.encode("utf-8")
     for mark, name, option in (
-        (b";", "semicolons", "sep=';', decimal=','"),
-        (b"\t", "tabs", r"sep='\t'"),
-        (b"|", "bars", "sep='|'"),
+        (b";", "semicolons", "--separator ';'"),
+        (b"\t", "tabs", "--separator tab"),
+        (b"|", "bars", "--separator '|'"),
+        (b",", "commas", "--separator ','"),
     ):
-        if line.count(mark) > line.count(b","):
-            return f"looks separated by {name}: {_rewrite(option + encoding)}"
+        if mark != declared and line.count(mark) > line.count(declared):
+            decimal = "--decimal ','" if mark != b"," and re.search(rb"\d,\d", head) else ""
+            return (
+                f"looks separated by {name}: say {' '.join(filter(None, (option, decimal, encoding)))}"
+            )
     if one_name and _by_blanks(lines):
-        options = r"sep=r'\s+'" + encoding
+        options = r"sep=r'\s+'" + (", encoding='latin-1'" if encoding else "")
         return f"looks separated by blanks: {_rewrite(options)}"
-    return f"is not UTF-8: {_rewrite(encoding[2:])}" if encoding else ""
+    if not utf8 and not head.isascii() and _is_utf8(head):
+        return "looks like UTF-8: leave --encoding out"
+    return f"is not UTF-8: say {encoding}, or cp1252 for files of Windows" if encoding else ""
 
 
 def _is_utf8(head: bytes) -> bool:
     try:
         head[: head.rfind(b"\n") + 1 or None].decode("utf-8")
     except UnicodeDecodeError:
-        return len(head) < _HEAD or b"\n" in head
+        return len(head) == _HEAD and b"\n" not in head  # it may be cut within a letter
     return True
 
 

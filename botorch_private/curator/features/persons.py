@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from botorch_private.curator.features.csv_shape import FIRST_ROW
+from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.features.tables import read_texts
 from botorch_private.privacy.adjacency import of_whole_records
@@ -16,7 +17,7 @@ from botorch_private.privacy.rounding import round_up
 _OWN_EYES = "This depends on the table: it is for you alone, and nothing that is released says it."
 
 
-def most_records(table: Path, column: str) -> int:
+def most_records(table: Path, column: str, *, dialect: Dialect = PLAIN) -> int:
     """Largest number of records that one person has.
 
     Labels that look the same, or differ by capitals only, are one person's: rather too many records are
@@ -25,11 +26,12 @@ def most_records(table: Path, column: str) -> int:
     Args:
         table: File of the table.
         column: Column with what tells people apart.
+        dialect: How the table is written.
 
     Raises:
         ValueError: If a label is missing or shows nothing, by its row.
     """
-    people = [look(label).casefold() for label in read_texts(table, column)]
+    people = [look(label).casefold() for label in read_texts(table, column, dialect=dialect)]
     if "" in people:
         raise ValueError(
             f"person must be a column that names a person in every row, but row "

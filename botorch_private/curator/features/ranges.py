@@ -22,7 +22,7 @@ _KEYS = {
     "boolean": (),
     "category": ("categories",),
 }
-_OPTIONAL = {"number": ("edges",), "boolean": ("yes", "no"), "category": ()}
+_OPTIONAL = {"number": ("edges", "scale"), "boolean": ("yes", "no"), "category": ()}
 
 
 def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
@@ -45,6 +45,11 @@ def load_ranges(path: str | os.PathLike[str]) -> PublicScaling:
                 f"{path}: feature {feature.name!r} must be a number here, got a {feature.kind}: read "
                 f"the file by load_encoding, and the table by its encode"
             )
+        if feature.missing is not None:
+            raise ValueError(
+                f"{path}: feature {feature.name!r} must not say what a missing value counts as here: "
+                f"read the file by load_encoding, and the table by its encode"
+            )
     return encoding.scaling
 
 
@@ -59,17 +64,26 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
     upper = 100
     lengthscale = 10      # optional, for all features or for none
     edges = [40, 65]      # optional: cells of a release that protects whole records
+    missing = 50          # optional: what a missing value counts as; else it is refused
+
+    [features.income]
+    lower = 100           # above 0
+    upper = 1_000_000
+    scale = "log"         # optional: distance is counted in factors, from 10 to 20 as from 100 to 200
+    lengthscale = 3       # a factor then, > 1
 
     [features.diabetes]
     kind = "boolean"
     yes = "Y"             # optional, both: how the table writes them; else yes/no, true/false or 1/0
     no = "N"
     lengthscale = 2       # where the step from no to yes is 1
+    missing = false       # optional: true or false
 
     [features.ward]
     kind = "category"
     categories = ["surgery", "intensive care", "other"]
     lengthscale = 2       # where the step between any two of them is 1
+    missing = "other"     # optional: one of them
     ```
 
     The features keep the order of the file. A file of `ranges choose` has a table ``[history]`` beside
@@ -86,7 +100,7 @@ def load_encoding(path: str | os.PathLike[str]) -> Encoding:
         >>> from pathlib import Path
         >>> _ = Path("ranges.toml").write_text('features.diabetes = { kind = "boolean" }')
         >>> load_encoding("ranges.toml").features
-        (YesNo(name='diabetes', lengthscale=None, yes=None, no=None),)
+        (YesNo(name='diabetes', lengthscale=None, yes=None, no=None, missing=None),)
     """
     path = Path(path)
     if not path.is_file():
@@ -126,22 +140,24 @@ def _feature(name: str, entry: Any, where: str) -> FeatureKind:
     if not isinstance(kind, str) or kind not in _KEYS:
         raise ValueError(f"{where}: kind must be one of {', '.join(_KEYS)}, got {_kind(kind)}")
     kind_key = ("kind",) if "kind" in entry else ()
-    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], *_OPTIONAL[kind], "lengthscale"), where)
+    _refuse_unknown(entry, (*kind_key, *_KEYS[kind], *_OPTIONAL[kind], "lengthscale", "missing"), where)
     lengthscale = None
     if "lengthscale" in entry:
         lengthscale = _positive(entry["lengthscale"], f"{where}: lengthscale")
     if kind == "boolean":
         return _yes_no(name, entry, lengthscale, where)
     if kind == "category":
-        return _category(name, entry["categories"], lengthscale, where)
+        return _category(name, entry, lengthscale, where)
     low = _number(entry["lower"], f"{where}: lower")
     high = _number(entry["upper"], f"{where}: upper")
     if not low < high:
         raise ValueError(
             f"{where}: lower must be below upper, got {entry['lower']!r} and {entry['upper']!r}"
         )
+    missing = _number(entry["missing"], f"{where}: missing") if "missing" in entry else None
+    edges = _edges(entry.get("edges", []), f"{where}: edges")
     try:
-        return Number(name, low, high, lengthscale, _edges(entry.get("edges", []), f"{where}: edges"))
+        return Number(name, low, high, lengthscale, edges, missing, entry.get("scale", "linear"))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 
@@ -176,16 +192,17 @@ def _yes_no(name: str, entry: dict[str, Any], lengthscale: float | None, where: 
     # A code book has 1 and 2 as often as letters.
     texts: list[Any] = [str(each) if type(each) is int else each for each in words]
     try:
-        return YesNo(name, lengthscale, *texts)
+        return YesNo(name, lengthscale, *texts, missing=entry.get("missing"))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 
 
-def _category(name: str, categories: Any, lengthscale: float | None, where: str) -> Category:
+def _category(name: str, entry: dict[str, Any], lengthscale: float | None, where: str) -> Category:
+    categories = entry["categories"]
     if not isinstance(categories, list):
         raise ValueError(f"{where}: categories must be a list of texts, got {_kind(categories)}")
     try:
-        return Category(name, tuple(categories), lengthscale)
+        return Category(name, tuple(categories), lengthscale, entry.get("missing"))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 

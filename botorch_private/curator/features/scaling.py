@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,27 +23,40 @@ from botorch_private.privacy.warnings import PrivacyLeakWarning
 
 _ROUNDING_MARGIN = 1 + 1e-12
 _CHUNK_ENTRIES = 2**18
+_LEAST_LOG_UNIT = 1e-4  # so that what rounding does to a logarithm stays below what is charged
 _SAME = 1e-12  # relative: the same ranges give the same unit on every machine, but for a last digit
 
 
 class PublicScaling:
-    """Affine map of a declared box of feature ranges into a ball, with clipping into the box.
+    r"""Affine map of a declared box of feature ranges into a ball, with clipping into the box.
 
     A raw value outside its range is moved to the nearest end of it: projection onto a convex set,
     which never increases a distance. The box is then centred and each feature divided by
     ``unit``, so that the corners of the box lie on the sphere of the given radius.
+
+    A feature with ``scale="log"`` is first replaced by its natural logarithm, so that distance is
+    counted in factors: from 10 to 20 is as far as from 100 to 200. All of the above holds for the
+    logarithm, since clipping moves no factor apart: ``|ln clip(x) - ln clip(x')| <= |ln x - ln x'|``.
+    What is computed is ``ln(x / c) / unit``, where ``c`` is the geometric mean of both ends. With ``h =
+    2^-53`` the first quotient errs by ``h`` of itself, the logarithm by ``8 h`` (as in `noise_law`), the
+    second quotient by ``h``. So a scaled value, at most ``R <= 10^4``, errs by ``h / unit + 10 h R`` or
+    less. That is at most ``11 * 10^4 h``, since ``unit >= 10^-4`` is required. The noise is charged for
+    ``2 (d + 16) 10^4 h`` in each coordinate, of which other steps need less than the half.
 
     Args:
         lower: Smallest value of each feature, ``d`` floats in raw units. Public: from what the
             feature means, never from the table.
         upper: Largest value of each feature, ``d`` floats in raw units, above `lower`.
         lengthscale: Relative importance: a feature with half the length-scale gets twice the
-            resolution. ``d`` floats > 0 in raw units, public as well. None: half of each range.
+            resolution. ``d`` floats > 0 in raw units, public as well; of a feature on a log scale it is
+            a factor > 1, whose logarithm counts. None: half of each range.
         radius: Radius of the ball, in units of distance; 25 in the paper.
         names: Names of the features, for messages and for the printed guarantee.
         choices: Features that are a yes/no or a category -> the names of the columns that hold them: one
             column that is at either end of its range, or one for each category, of which one is at its
             upper end and the others are at their lower. `Encoding` declares them. None: all are numbers.
+        scale: "linear" or "log" for each feature; None: all are linear. A feature on a log scale has a
+            range above 0, and a record with a value of 0 or less is refused.
         history: What is promised to other people from whose records the features were chosen, by
             `choose_features`; every guarantee that is built on this scaling says so. None: nobody's.
 
@@ -49,8 +64,9 @@ class PublicScaling:
     them can scale records in another way than guarantees say.
 
     Raises:
-        ValueError: If a bound is not finite, ``lower >= upper``, the lengths differ, or a choice is of
-            columns that are not there or belong to another one.
+        ValueError: If a bound is not finite, ``lower >= upper``, the lengths differ, a log scale has a
+            range that is not above 0 or too narrow, or a choice is of columns that are not there, belong
+            to another one, or are on a log scale.
 
     Example:
         >>> scaling = PublicScaling([18.0, 0.0], [100.0, 200.0], names=["age", "weight"])
@@ -66,6 +82,7 @@ class PublicScaling:
         *,
         names: Sequence[str] | None = None,
         choices: Mapping[str, Sequence[str]] | None = None,
+        scale: Sequence[str] | None = None,
         history: HistoryPromise | None = None,
     ) -> None:
         if not isinstance(history, (HistoryPromise, NoneType)):
@@ -91,8 +108,11 @@ class PublicScaling:
                     f"lower must be below upper, got lower >= upper for {self._name(column)}: "
                     f"{float(self._lower[column])} >= {float(self._upper[column])}"
                 )
-        centre = self._lower / 2 + self._upper / 2
-        half = torch.maximum(self._upper - centre, centre - self._lower)  # the centre is rounded
+        self._log = self._checked_scale(scale)
+        self._middle = torch.where(self._log, self._lower.sqrt() * self._upper.sqrt(), 1.0)
+        low, high = self._on_scale(self._lower), self._on_scale(self._upper)
+        centre = torch.where(self._log, 0.0, low / 2 + high / 2)
+        half = torch.maximum(high - centre, centre - low)  # the centre is rounded
         shape = half if lengthscale is None else self._checked_lengthscale(lengthscale)
         self._adopt(centre, shape, float((half / shape).norm()))
         self._steps = self._steps_of(choices or {})
@@ -109,8 +129,26 @@ class PublicScaling:
 
     @property
     def unit(self) -> Tensor:
-        """What one unit of distance is, ``d`` floats in raw units."""
+        """What one unit of distance is, ``d`` floats in raw units.
+
+        Of a feature on a log scale it is in natural logarithms: one unit is the factor ``exp(unit)``.
+        """
         return self._unit.clone()
+
+    @property
+    def widths(self) -> Tensor:
+        """How wide each range is, ``d`` floats in units of distance."""
+        return self._on_scale(self._upper) / self._unit - self._on_scale(self._lower) / self._unit
+
+    @property
+    def scale(self) -> tuple[str, ...]:
+        """How distance is counted in each feature: "linear", or "log" where it is in factors."""
+        return tuple("log" if log else "linear" for log in self._log.tolist())
+
+    @property
+    def log_columns(self) -> tuple[int, ...]:
+        """Features on a log scale, by their columns."""
+        return tuple(self._log.nonzero().flatten().tolist())
 
     @property
     def radius(self) -> float:
@@ -196,8 +234,8 @@ class PublicScaling:
             ``n x d`` float64 tensor of scaled records, each of norm at most `radius`.
 
         Raises:
-            ValueError: If a value is missing or infinite (naming row and column), or the width is
-                not ``d``.
+            ValueError: If a value is missing or infinite, or 0 or less on a log scale (naming row and
+                column), or the width is not ``d``.
         """
         return self.scale_rows(self.check(records))
 
@@ -207,7 +245,22 @@ class PublicScaling:
         The columns of a data frame (pandas, polars, pyarrow) must carry the names of the features, in
         the same order: another order would be scaled by the ranges of other features.
         """
-        return checked_records(records, self.features, self._names, minimum_rows)
+        table = checked_records(records, self.features, self._names, minimum_rows)
+        self.refuse_not_positive(table)
+        return table
+
+    def refuse_not_positive(self, table: Tensor) -> None:
+        """Refuse a finite ``n x d`` table with a value of 0 or less in a feature on a log scale."""
+        for column in self.log_columns:
+            wrong = table[:, column] <= 0
+            if wrong.any():
+                others = int(wrong.sum()) - 1
+                more = f" (and {others} more in this column)" if others else ""
+                raise ValueError(
+                    f"records must be > 0 on a log scale, got 0 or less in row "
+                    f"{int(wrong.nonzero()[0])}, {self._name(column)}{more}: correct the record, or "
+                    f"declare the feature on a linear scale"
+                )
 
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
@@ -222,7 +275,15 @@ class PublicScaling:
         """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""
         lower, upper = self._lower.to(rows), self._upper.to(rows)
         inside = torch.minimum(torch.maximum(rows, lower), upper)
-        return (inside - self._centre.to(rows)) / self._unit.to(rows)
+        return (self._on_scale(inside) - self._centre.to(rows)) / self._unit.to(rows)
+
+    def to_interval(self, rows: Tensor) -> Tensor:
+        """Clip a finite ``... x d`` table, and map each range to [-1, 1], on its scale."""
+        lower, upper = self._lower.to(rows), self._upper.to(rows)
+        inside = self._on_scale(torch.minimum(torch.maximum(rows, lower), upper))
+        low, high = self._on_scale(lower), self._on_scale(upper)
+        centre, half = low / 2 + high / 2, high / 2 - low / 2
+        return ((inside - centre) / half).clamp(-1.0, 1.0)
 
     def inverse(self, scaled: Any) -> Tensor:
         """Map scaled rows back to raw units; what `transform` clipped stays clipped.
@@ -233,8 +294,10 @@ class PublicScaling:
         Returns:
             ``n x d`` float64 tensor in raw units, not limited to the declared ranges.
         """
-        rows = validate.matrix(scaled=scaled, columns=self.features)
-        return rows * self._unit + self._centre
+        rows = validate.matrix(scaled=scaled, columns=self.features) * self._unit + self._centre
+        if self.log_columns:
+            return torch.where(self._log, self._middle * torch.where(self._log, rows, 0.0).exp(), rows)
+        return rows
 
     def clipped(self, records: Any) -> Tensor:
         """Say which records have a value outside its declared range.
@@ -276,6 +339,11 @@ class PublicScaling:
         radius = guarantee.radius
         if radius is not None and not math.isclose(self.radius, radius, rel_tol=_SAME):
             raise ValueError(f"{wanted}, with radius {radius:g}, got {self.radius:g}")
+        if self.log_columns != guarantee.log_columns:
+            raise ValueError(
+                f"{wanted}, where the features on a log scale are columns "
+                f"{list(guarantee.log_columns)}, got {list(self.log_columns)}"
+            )
         for i, (own, stated) in enumerate(zip(self.unit.tolist(), guarantee.unit, strict=True)):
             if not math.isclose(own, stated, rel_tol=_SAME):
                 feature = self.names[i] if self.names else f"feature {i}"
@@ -287,6 +355,30 @@ class PublicScaling:
     def __repr__(self) -> str:
         return f"PublicScaling(features={self.features}, radius={self._radius}, public={self.public})"
 
+    def _on_scale(self, rows: Tensor) -> Tensor:
+        """Values above 0 on a log scale as their logarithms, around the middle; others as they are."""
+        if not self._log.any():
+            return rows
+        log, middle = self._log.to(rows.device), self._middle.to(rows)
+        return torch.where(log, _logarithm(torch.where(log, rows, 1.0) / middle), rows)
+
+    def _checked_scale(self, scale: Sequence[str] | None) -> Tensor:
+        """Which features are on a log scale."""
+        kinds = ["linear"] * self.features if scale is None else list(scale)
+        if isinstance(scale, str) or len(kinds) != self.features:
+            raise ValueError(f"scale must have {self.features} entries, one a feature")
+        for column, kind in enumerate(kinds):
+            if kind not in ("linear", "log"):
+                raise ValueError(
+                    f"scale must be 'linear' or 'log' for each feature, and so for {self._name(column)}"
+                )
+            if kind == "log" and not self._lower[column] >= sys.float_info.min:
+                raise ValueError(
+                    f"lower must be above 0 on a log scale, got {float(self._lower[column])} for "
+                    f"{self._name(column)}"
+                )
+        return torch.tensor([kind == "log" for kind in kinds])
+
     def _adopt(self, centre: Tensor, shape: Tensor, largest_norm: float) -> None:
         """Put the centre at the origin, and what is `largest_norm` shapes away on the sphere."""
         unit = shape * largest_norm * _ROUNDING_MARGIN / self._radius
@@ -296,16 +388,20 @@ class PublicScaling:
                     f"ranges, lengthscale and radius must give a finite unit > 0 in float64, got "
                     f"{float(unit[column])} for {self._name(column)}"
                 )
+            if self._log[column] and unit[column] < _LEAST_LOG_UNIT:
+                raise ValueError(
+                    f"scale must be linear for {self._name(column)}: its range or lengthscale is so "
+                    f"narrow a factor that one unit would be a factor below {1 + _LEAST_LOG_UNIT:g}"
+                )
         self._centre, self._unit = centre, unit
 
     def _steps_of(self, choices: Mapping[str, Sequence[str]]) -> tuple[Step, ...]:
-        widths = dict(
-            zip(
-                self._names or (),
-                (self._upper / self._unit - self._lower / self._unit).tolist(),
-                strict=False,
-            )
-        )
+        linear = self.widths.where(~self._log, torch.nan)
+        widths = {
+            name: width
+            for name, width in zip(self._names or (), linear.tolist(), strict=False)
+            if not math.isnan(width)
+        }
         found = []
         for name, columns in choices.items():
             if isinstance(columns, str) or not columns:
@@ -328,7 +424,12 @@ class PublicScaling:
                 raise ValueError(
                     f"lengthscale must be > 0, got {float(shape[column])} for {self._name(column)}"
                 )
-        return shape
+            if self._log[column] and not shape[column] > 1:
+                raise ValueError(
+                    f"lengthscale must be a factor > 1 on a log scale, got {float(shape[column])} for "
+                    f"{self._name(column)}"
+                )
+        return torch.where(self._log, shape.log(), shape)
 
     def _refuse_other_labels(self, name: str, given: Any) -> None:
         """Refuse a pandas Series that is labelled by other features, or by them in another order."""
@@ -342,6 +443,13 @@ class PublicScaling:
 
     def _name(self, column: int) -> str:
         return f"column {column}" + (f" ({self._names[column]})" if self._names else "")
+
+
+def _logarithm(values: Tensor) -> Tensor:
+    """Natural logarithms; of a float64 table each by itself, wherever it stands among the others."""
+    if values.requires_grad or values.device.type != "cpu":
+        return values.log()
+    return torch.from_numpy(np.log(values.contiguous().numpy()))  # PyTorch's differ at the end of a row
 
 
 def checked_records(

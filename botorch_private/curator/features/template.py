@@ -23,6 +23,10 @@ _HEAD = """\
 #   the default). Give one to all features or to none.
 # - A yes/no is yes/no, true/false or 1/0 in the table. Other spellings are declared below its kind:
 #   yes = "Y" and no = "N".
+# - A number above 0 whose factors matter, such as an income or a dose, may have scale = "log": from 10
+#   to 20 is then as far as from 100 to 200, and its lengthscale is a factor.
+# - A missing value is refused, unless its feature says what it counts as: missing = 50, missing = false,
+#   missing = "other". Declare that from what it means that it is missing; no mean of the table.
 # - For a promise about a whole record (--whole-record) a number also has edges between its cells, such
 #   as edges = [40, 65]. 'botorch-private cells suggest EPSILON --ranges THIS_FILE' proposes some.
 # - 'botorch-private ranges check THIS_FILE' says what one unit of distance is, and how many units wide

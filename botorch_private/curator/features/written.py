@@ -40,7 +40,8 @@ def _entry(feature: FeatureKind) -> str:
         told = {"kind": feature.kind, "categories": feature.categories}
     else:
         told = {"lower": feature.lower, "upper": feature.upper, "edges": feature.edges or None}
-    told["lengthscale"] = feature.lengthscale
+        told["scale"] = None if feature.scale == "linear" else feature.scale
+    told |= {"lengthscale": feature.lengthscale, "missing": feature.missing}
     lines = [f"{name} = {_value(value)}" for name, value in told.items() if value is not None]
     return "\n".join([f"[features.{key(feature.name)}]", *lines]) + "\n"
 

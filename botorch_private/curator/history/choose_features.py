@@ -179,15 +179,19 @@ def _groups(scaling: PublicScaling) -> Mapping[str, list[int]]:
 
 def _subset(scaling: PublicScaling, columns: list[int], promise: HistoryPromise) -> PublicScaling:
     """Ranges of some columns, in the same unit: the ball is as much smaller as they are fewer."""
-    unit, lower, upper = (each[columns] for each in (scaling.unit, scaling.lower, scaling.upper))
+    lower, upper, widths = (each[columns] for each in (scaling.lower, scaling.upper, scaling.widths))
+    scale = [scaling.scale[column] for column in columns]
+    log = torch.tensor([each == "log" for each in scale])
+    unit = scaling.unit[columns]
     names = scaling.names and [scaling.names[column] for column in columns]
     kept = set(names or ())
     return PublicScaling(
         lower,
         upper,
-        unit,
-        math.hypot(*((upper / 2 - lower / 2) / unit).tolist()),
+        torch.where(log, unit.exp(), unit),
+        math.hypot(*(widths / 2).tolist()),
         names=names,
         choices={step.name: step.columns for step in scaling.steps if kept.issuperset(step.columns)},
+        scale=scale,
         history=promise,
     )

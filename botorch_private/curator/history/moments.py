@@ -115,7 +115,7 @@ def release_moments(
     entropy = entropy_from(generator)
     norm = max(1.0, math.sqrt(d) / 2)
     n = min(len(table), _most_people(norm))
-    x = cut_to_norm(to_unit(table[:n].numpy(), scaling.lower.numpy(), scaling.upper.numpy()), norm)
+    x = cut_to_norm(scaling.to_interval(table[:n]).numpy(), norm)
     outcome = to_unit(y[:n, None].numpy(), np.array([low]), np.array([high])) * norm
     rows = np.concatenate(
         [np.rint(x / _STEP) * _STEP, np.ones((n, 1)), np.rint(outcome / _STEP) * _STEP], 1

@@ -41,7 +41,7 @@ def prior_of_moments(moments: Moments, columns: list[int], scaling: PublicScalin
     left = float(residual @ sums @ residual / n - (residual @ mean) ** 2)
     explained = float(np.clip(1 - left / variance, *_EXPLAINED))
     # One unit of distance in units of the moments, in which half of a range is 1.
-    unit = (scaling.unit / (scaling.upper / 2 - scaling.lower / 2)).numpy()
+    unit = 2 / scaling.widths.numpy()
     slopes = np.abs(weights[:-1]) * unit / math.sqrt(variance)
     steepest = max(float(np.linalg.norm(slopes)), math.ulp(1.0))
     shared = _TYPICAL * math.sqrt(explained * len(columns)) / steepest

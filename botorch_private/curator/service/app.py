@@ -16,27 +16,32 @@ from botorch_private.curator.service.health import Health
 from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
 from botorch_private.curator.service.look_after import look_after
 from botorch_private.curator.service.release_file import ReleaseFile
+from botorch_private.curator.service.root_path import RootPath, checked_root_path
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.waiting import Waiting
 
 DEFAULT_RATE = 2000.0
 
 
-def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> FastAPI:
+def create_app(
+    folder: Folder, store: Store, *, rate: float = DEFAULT_RATE, root_path: str = ""
+) -> FastAPI:
     """Make the application of a folder.
 
     Args:
         folder: Where the release lies.
         store: Its open database; closing it is the caller's.
         rate: Requests a second that one token may make.
+        root_path: What stands before all its addresses, such as ``/curator``; empty: nothing.
 
     Raises:
-        ValueError: If ``rate`` is not a finite number > 0, the database is damaged, or the release file
-            is not the one that the folder was made with.
+        ValueError: If ``rate`` is not a finite number > 0, ``root_path`` is no path, the database is
+            damaged, or the release file is not the one that the folder was made with.
         OSError: If that cannot be read.
     """
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"rate must be a finite number > 0, got {rate}")
+    root_path = checked_root_path(root_path)
     try:
         store.require_sound()
     except ValueError as error:
@@ -62,7 +67,9 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        servers=[{"url": root_path}] if root_path else None,
     )
+    app.state.root_path = root_path
     app.state.folder, app.state.store, app.state.waiting = folder, store, waiting
     app.state.access = Access(store, rate=rate)
     app.state.health = Health(folder.path, store, release)
@@ -75,4 +82,6 @@ def create_app(folder: Folder, store: Store, *, rate: float = DEFAULT_RATE) -> F
     app.add_middleware(errors.OnlyInPlace, in_place=store.in_place)
     app.add_middleware(errors.Unexpected)
     app.add_middleware(StrictHeaders)  # the last one is the outermost
+    if root_path:
+        app.add_middleware(RootPath, prefix=root_path)
     return app

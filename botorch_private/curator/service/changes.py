@@ -291,11 +291,11 @@ class Changes:
         )
         number = cursor.lastrowid
         assert number is not None
-        data: dict[str, Any] = {"row": row}
+        query = self._changed(connection, token, "asked", number, data={"row": row})
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
         if known["outcome"] is not None:
-            data |= self._settle(connection, get(connection, number), known["outcome"])
-        self._changed(connection, token, "asked", number, data=data)
+            data = self._settle(connection, query, known["outcome"])
+            self._changed(connection, None, "known", number, data=data)
         return number
 
     def _settle(
@@ -366,6 +366,7 @@ class Changes:
         changed = done.result()
         if isinstance(changed, Asked):
             changed = changed.query if changed.new else None
+        changed = getattr(changed, "answered", changed)  # by outcomes that were known (`KnownOutcomes`)
         for each in changed if isinstance(changed, list) else [changed]:
             if isinstance(each, Question):
                 for listener in self._listeners:

@@ -28,7 +28,9 @@ class Circumstances(NamedTuple):
 
     def change(self, stored: Circumstances) -> bool:
         """Whether these say anything else than what is stored."""
-        return any((ours or "") != (old or "") for ours, old in zip(self.over(stored), stored, strict=True))
+        return any(
+            (ours or "") != (old or "") for ours, old in zip(self.over(stored), stored, strict=True)
+        )
 
     def named(self) -> dict[str, Any]:
         """What is said, by name, for an event."""

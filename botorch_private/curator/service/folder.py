@@ -59,6 +59,11 @@ class Folder:
         return self.path / "objective.log"
 
     @property
+    def notifications(self) -> Path:
+        """What people were told of, and what is still to be sent."""
+        return self.path / "notify.json"
+
+    @property
     def lock_file(self) -> Path:
         """Locked by the one server that uses the folder."""
         return self.path / "server.lock"

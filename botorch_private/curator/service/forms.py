@@ -50,6 +50,28 @@ class WithdrawalBody(_Strict):
     reason: str = Field(min_length=1, max_length=500)
 
 
+class KnownOutcomeBody(_Strict):
+    """An outcome that is known, by what staff call its record."""
+
+    identifier: str = Field(min_length=1, max_length=500)
+    value: float
+
+
+class KnownOutcomesBody(_Strict):
+    """Outcomes that are known, asked for or not; all of them are stored or none."""
+
+    outcomes: list[KnownOutcomeBody] = Field(min_length=1, max_length=1000)
+    confirm: bool = Field(default=False, description="values outside the plausible range are right")
+    replace: bool = Field(default=False, description="replace known outcomes that nobody asked for yet")
+
+
+class KnownBody(BaseModel):
+    """What became of known outcomes."""
+
+    kept: int = Field(description="how many wait for their question")
+    answered: int = Field(description="how many open questions have their answers now")
+
+
 class QueryBody(BaseModel):
     """A query as a modeler sees it."""
 
@@ -74,8 +96,12 @@ class ReleaseBody(BaseModel):
     projection_dim: int
     outcome: str
     unit: str
+    goal: dict[str, Any] = Field(description="what the curator declared that it is after")
     max_queries: int | None
     queries_left: int | None
+    restored: str | None = Field(
+        description="of when the backup is that the folder was put back from last; null: it never was"
+    )
 
 
 class GuaranteeBody(BaseModel):

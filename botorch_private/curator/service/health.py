@@ -49,6 +49,11 @@ class Health:
         self._trying = asyncio.Lock()
         self._found, self._until = "", 0.0
 
+    @property
+    def is_well(self) -> bool:
+        """What was found last."""
+        return not self._found
+
     async def problem(self) -> str:
         """What does not work, for anybody to read; empty: all works."""
         async with self._trying:

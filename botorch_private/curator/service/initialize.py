@@ -11,17 +11,28 @@ from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells
 from botorch_private.curator.curator import Curator
+from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.persons import most_records, price_of_a_person
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
-from botorch_private.curator.features.tables import read_encoded, read_identifiers, read_table
+from botorch_private.curator.features.tables import (
+    read_encoded,
+    read_identifiers,
+    read_known,
+    read_table,
+)
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.objective import refuse_uncallable
 from botorch_private.curator.publish import Domain, planned_guarantee, require_memory_to_publish
 from botorch_private.curator.service.folder import Folder
-from botorch_private.curator.service.make_folder import check_settings, folder_size, make_folder
+from botorch_private.curator.service.make_folder import (
+    check_settings,
+    folder_size,
+    known_outcomes,
+    make_folder,
+)
 from botorch_private.curator.service.worker import load
 from botorch_private.curator.table_ledger import ledger_of, under_budget
 from botorch_private.exchange.release import LABEL_COLUMNS
@@ -37,6 +48,7 @@ def initialize(
     folder: Path,
     *,
     ranges: Path,
+    dialect: Dialect = PLAIN,
     mechanism: Mechanism | Callable[[Cells], Mechanism],
     agree: Callable[[str, RangeFit], bool],
     outcome_mechanism: OutcomeMechanism | None = None,
@@ -46,6 +58,7 @@ def initialize(
     objective: str = "person",
     cells: Path | None = None,
     person: str | None = None,
+    known: str | None = None,
     ledger: Path | None = None,
     privacy_budget: PrivacyGuarantee | None = None,
     **settings: Any,
@@ -53,9 +66,10 @@ def initialize(
     """Release a table once, and make the folder that a server needs.
 
     Args:
-        table: The records, .csv or .parquet.
+        table: The records, .csv, .parquet or .xlsx.
         folder: Folder to make; there must be nothing yet.
         ranges: Declared ranges of the features, TOML.
+        dialect: How the table is written.
         mechanism: How records are released; or what makes a mechanism of cells, for a release that
             protects whole records.
         agree: Is told what will be promised and how the records lie in their ranges; says whether that
@@ -68,11 +82,14 @@ def initialize(
         cells: File of cells, for a mechanism of cells; None: the edges in ``ranges``.
         person: Column that tells people apart, to say what the one with the most records pays: to
             ``agree`` and in the folder only. None: it is not said.
+        known: Column with outcomes that are known already, empty where they are not; nobody measures
+            those. None: none is known.
         ledger: File of what was spent on this table before; None: the one beside the table
             (`table_ledger`).
         privacy_budget: Largest total on any record, over all releases of this table; a ledger keeps the
             one that it was begun with. None: that one, or no limit.
-        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``.
+        **settings: Of `make_folder`: ``time_limit``, ``outcome_name``, ``outcome_unit``, ``plausible``,
+            ``goal``.
 
     Returns:
         The folder; None if nobody agreed, and nothing was released.
@@ -87,7 +104,8 @@ def initialize(
     encoding = load_encoding(ranges)
     measured_by, column = _objective(objective)
     released = {feature.name for feature in encoding.features}
-    for argument, name in (("objective", column), ("identifiers", identifiers), ("person", person)):
+    others = {"objective": column, "identifiers": identifiers, "person": person, "known": known}
+    for argument, name in others.items():
         if name in released:
             raise ValueError(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
@@ -98,9 +116,12 @@ def initialize(
         scaling, mechanism = None, mechanism(_cells(encoding, ranges, cells))
     elif cells is not None:
         raise ValueError("cells must be None for a mechanism that adds noise")
-    records = read_encoded(table, encoding)
-    outcomes = None if column is None else read_table(table, [column], remedy=OUTCOME_REMEDY)[:, 0]
-    names = None if identifiers is None else read_identifiers(table, identifiers)
+    records = read_encoded(table, encoding, dialect=dialect)
+    outcomes = names = None
+    if column is not None:
+        outcomes = read_table(table, [column], remedy=OUTCOME_REMEDY, dialect=dialect)[:, 0]
+    if identifiers is not None:
+        names = read_identifiers(table, identifiers, dialect=dialect)
     n = len(records)
     if n < 2:
         raise ValueError(f"{table} must hold at least 2 records, got {n}")
@@ -109,6 +130,7 @@ def initialize(
     if shared_outcomes and (outcome_mechanism is None or budget is None):
         raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
     settings = {"identifiers": names, "objective": measured_by, **settings}
+    some = None if known is None else read_known(table, known, dialect=dialect)
     first = planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
     d = encoding.scaling.features
     width = LABEL_COLUMNS if scaling is None else first.projection_dim or d
@@ -116,26 +138,28 @@ def initialize(
     require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
     size = folder_size((n, width), d, measured_by)
     check_settings(folder, n, known=outcomes is not None, size=size, **settings)
+    if some is not None:
+        known_outcomes(some, n, measured_by, settings.get("plausible"))
     own = ledger_of(table, n, ledger)
-    known = own.ledger
-    most = None if person is None else most_records(table, person)
+    past = own.ledger
+    most = None if person is None else most_records(table, person, dialect=dialect)
     promises = [first]
     if outcome_mechanism is not None:
         promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
-    limited = under_budget(known, privacy_budget)
+    limited = under_budget(past, privacy_budget)
     limited.require(*promises, start=0, stop=n)
-    alone, before = total(promises), None if known is None else known.total
+    alone, before = total(promises), None if past is None else past.total
     spent = alone if before is None else total([before, *promises])
     words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
-    if known is not None and before is not None:
+    if past is not None and before is not None:
         where = "" if of_whole_records(spent) else " at one unit"
         words.append(
-            f"By {known.path} these records were released before: all together, epsilon{where} is "
+            f"By {past.path} these records were released before: all together, epsilon{where} is "
             f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
             f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
         )
-    elif known is not None:
-        words.append(f"It will be entered in {known.path}: keep that file with the table.")
+    elif past is not None:
+        words.append(f"It will be entered in {past.path}: keep that file with the table.")
     if limited.budget is not None:
         words.append(str(limited.budget))
     if own.caution:
@@ -146,7 +170,7 @@ def initialize(
     if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
         return None
     if privacy_budget is not None:
-        known = Ledger(privacy_budget, None if known is None else known.path)
+        past = Ledger(privacy_budget, None if past is None else past.path)
     with warnings.catch_warnings():
         for told_already in (ClippedRecordsWarning, PrivacyLeakWarning):
             warnings.simplefilter("ignore", told_already)
@@ -159,9 +183,9 @@ def initialize(
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=shared_outcomes,
             max_queries=budget,
-            ledger=known,
+            ledger=past,
         )
-    return make_folder(folder, curator, person=price, **settings)
+    return make_folder(folder, curator, person=price, known=some, **settings)
 
 
 def _cells(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:

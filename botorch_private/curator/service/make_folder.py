@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.memory import in_words
@@ -22,6 +25,7 @@ from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, migrate, write_facts
 from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import connect
+from botorch_private.exchange.goals import Goal, Maximize
 
 _SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
 _ROW_OF_DATABASE = 512  # a record's row, its index and its place in the log of the database, amply
@@ -37,7 +41,9 @@ def make_folder(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    goal: Goal | None = None,
     person: str | None = None,
+    known: Any = None,
 ) -> Folder:
     """Write what a server needs of a curator: release, order and names of records, noise of answers.
 
@@ -56,7 +62,11 @@ def make_folder(
         outcome_name: What is measured.
         outcome_unit: Its unit.
         plausible: Smallest and largest value that staff may enter without being asked again.
+        goal: What a search is after, which modelers and staff are told. It is declared, and must not be
+            computed from the table. None: the largest outcome.
         person: What the person with the most records pays, in sentences; for the curator's eyes only.
+        known: ``n`` outcomes in the order of the table, NaN where one is not known. Whoever asks for
+            such a record gets its answer at once, and nobody measures. None: none is known.
 
     Returns:
         The folder.
@@ -70,6 +80,7 @@ def make_folder(
     folder = Folder(Path(path))
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
+    outcomes = curator.outcomes if known is None else known_outcomes(known, n, objective, plausible)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -84,6 +95,7 @@ def make_folder(
         outcome_name=outcome_name,
         outcome_unit=outcome_unit,
         plausible=plausible,
+        goal=goal,
         size=folder_size(
             curator.release.candidates.shape, curator.release.guarantee.features or 0, objective
         ),
@@ -103,6 +115,7 @@ def make_folder(
         time_limit=float(time_limit),
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
+        goal=(Maximize() if goal is None else goal).to_dict(),
     )
     temporary = Path(_temporary(folder.path))
     try:
@@ -114,7 +127,7 @@ def make_folder(
             write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
-        _write_database(draft.database, facts, curator, names)
+        _write_database(draft.database, facts, curator, names, outcomes)
         sync_folder(temporary)
         curator.hand_over()
         os.rename(temporary, folder.path)
@@ -136,6 +149,7 @@ def check_settings(
     outcome_name: str = "outcome",
     outcome_unit: str = "",
     plausible: tuple[float, float] | None = None,
+    goal: Goal | None = None,
     size: int = 0,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
@@ -173,6 +187,10 @@ def check_settings(
         if not isinstance(text, str) or not _is_unicode(text):
             raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
+    if goal is not None:
+        if not isinstance(goal, Goal):
+            raise ValueError("goal must be a goal, such as Minimize(), or None, got something else")
+        goal.require(n)
     if plausible is not None:
         if not isinstance(plausible, Sequence) or isinstance(plausible, str) or len(plausible) != 2:
             raise ValueError("plausible must be a smallest and a larger value, got something else")
@@ -182,6 +200,32 @@ def check_settings(
             raise ValueError(
                 f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
             )
+
+
+def known_outcomes(known: Any, n: int, objective: str, plausible: tuple[float, float] | None) -> Tensor:
+    """Outcomes of some records, NaN for the others.
+
+    Raises:
+        ValueError: If there is not one entry for each record, none is known, one is infinite or outside
+            of the plausible range, or the curator knows all outcomes.
+    """
+    if objective == "column":
+        raise ValueError("known must be None where a column has the outcomes of all records")
+    outcomes = torch.as_tensor(known, dtype=torch.float64)
+    if outcomes.shape != (n,):
+        raise ValueError(f"known must have {n} entries, got shape {outcomes.shape}")
+    missing = outcomes.isnan()
+    if missing.all():
+        raise ValueError("known must have at least one outcome, but all are missing")
+    validate.vector(known=torch.where(missing, 0.0, outcomes))
+    if plausible is not None:
+        wrong = (outcomes < plausible[0]) | (outcomes > plausible[1])  # NaN is neither
+        if wrong.any():
+            raise ValueError(
+                f"known must lie in the plausible range {plausible[0]:g} ... {plausible[1]:g}, but that "
+                f"of record {int(wrong.nonzero()[0]) + 1} does not"
+            )
+    return outcomes
 
 
 def folder_size(released: Sequence[int], features: int, objective: str) -> int:
@@ -230,14 +274,17 @@ def _write_records(path: Path, curator: Curator) -> None:
         os.fsync(file.fileno())
 
 
-def _write_database(path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str]) -> None:
+def _write_database(
+    path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str], known: Tensor | None
+) -> None:
     order = curator.permutation.tolist()
     noise: Sequence[int | None] = [None] * facts.n
     if curator.grid_noise is not None:
         noise = curator.grid_noise[curator.permutation].tolist()
     outcomes: Sequence[float | None] = [None] * facts.n
-    if curator.outcomes is not None:
-        outcomes = curator.outcomes[curator.permutation].tolist()
+    if known is not None:
+        found = known[curator.permutation].tolist()
+        outcomes = [None if math.isnan(outcome) else outcome for outcome in found]
     connection = connect(path, create=True)
     try:
         connection.executescript(SCHEMA)

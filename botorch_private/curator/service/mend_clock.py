@@ -83,7 +83,9 @@ def mend_clock(store: Store) -> Mended:
         text = f"{stamps} stamps after now, the latest {was}, were set to now"
         note(connection, now, "clock", detail=text)
         for number in dead:
-            note(connection, now, "revoked", token=number, detail="it had ended by a clock that was ahead")
+            note(
+                connection, now, "revoked", token=number, detail="it had ended by a clock that was ahead"
+            )
         return Mended(was, now, stamps, dead, tuple(token["id"] for token in shortened))
 
     mended = store.submit(mend).result()

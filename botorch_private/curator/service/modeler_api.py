@@ -38,8 +38,10 @@ async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
         "projection_dim": facts.projection_dim,
         "outcome": facts.outcome_name,
         "unit": facts.outcome_unit,
+        "goal": facts.goal,
         "max_queries": facts.max_queries,
         "queries_left": store.queries_left(),
+        "restored": store.was_restored,
     }
 
 

@@ -130,9 +130,7 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    return Question(
-        *(found[name] for name in _COLUMNS), bool(found["told"]), _circumstances(found)
-    )
+    return Question(*(found[name] for name in _COLUMNS), bool(found["told"]), _circumstances(found))
 
 
 _COLUMNS = tuple(Question.__dataclass_fields__)[:-2]

@@ -98,14 +98,23 @@ class Reading:
         )
         return [question_from(each) for each in reversed(found)]
 
-    def largest(self, *, before: int | None = None) -> Question | None:
-        """The first question with the largest outcome, of all or of those with a smaller number."""
+    def best(self, *, before: int | None = None) -> Question | None:
+        """The first question with the best outcome, of all or of those with a smaller number."""
+        goal = self.facts.goal
         found = self._all(
             "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
-            "ORDER BY outcome DESC, id LIMIT 1",
+            "ORDER BY CASE ?2 WHEN 'minimize' THEN outcome WHEN 'target' THEN abs(outcome - ?3) "
+            "ELSE -outcome END, id LIMIT 1",
             before,
+            goal["kind"],
+            goal.get("value"),
         )
         return question_from(found[0]) if found else None
+
+    def outcomes(self) -> list[float]:
+        """All that was measured, in the order in which it was asked for."""
+        found = self._all("SELECT outcome FROM query WHERE state = 'measured' ORDER BY id")
+        return [row["outcome"] for row in found]
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
@@ -125,6 +134,14 @@ class Reading:
         """How many more records may be measured; None: no limit."""
         limit = self.facts.max_queries
         return None if limit is None else limit - self.queries_used()
+
+    def known_waiting(self) -> int:
+        """How many known outcomes no question asked for yet. For the curator's eyes only."""
+        found = self._one(
+            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+        )
+        return found[0]
 
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
@@ -158,6 +175,16 @@ class Reading:
             "SELECT max(time) FROM event "
             "WHERE id >= (SELECT coalesce(max(id), 0) FROM event WHERE kind = 'clock')"
         )[0]
+
+    def restored(self) -> str | None:
+        """Of when the backup is that the folder was put back from last; None: it never was."""
+        found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
+        return None if found is None else found["detail"]
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy all of the database, of one moment, whatever is written meanwhile."""
+        with self._reading:
+            self._reader.backup(target)
 
     def require_sound(self) -> None:
         """Read all of the database, once.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.trail import begin_chain
+from botorch_private.exchange.goals import Maximize, goal_from_dict
 
 SCHEMA_VERSION = 3
 FOREIGN = "it is not a curator's database, or damaged"
@@ -81,6 +82,12 @@ CREATE TABLE IF NOT EXISTS health (     -- one row, written to see whether anyth
     id INTEGER PRIMARY KEY CHECK (id = 1),
     time TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS session (    -- who is logged in to the console
+    hash BLOB PRIMARY KEY,              -- SHA-256 of the cookie
+    token INTEGER NOT NULL REFERENCES token (id),
+    began REAL NOT NULL,                -- seconds since 1970
+    seen REAL NOT NULL
+) WITHOUT ROWID;
 """
 
 _IS_OPEN = "state IN ('pending', 'measuring', 'failed')"
@@ -144,6 +151,7 @@ class FolderFacts:
         time_limit: Seconds for one call of that function.
         guarantee: What release and answers promise together, as JSON.
         guarantee_words: The same in words.
+        goal: What a search is after, as a goal's ``to_dict`` gives it.
     """
 
     n: int
@@ -159,6 +167,7 @@ class FolderFacts:
     time_limit: float
     guarantee: dict[str, Any]
     guarantee_words: str
+    goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -227,4 +236,6 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
         if values[name] is not None:
             low, high = values[name]
             values[name] = (low, high)
-    return FolderFacts(**values)
+    facts = FolderFacts(**values)
+    goal_from_dict(facts.goal)  # refuses what no goal is
+    return facts

@@ -15,6 +15,8 @@ from botorch_private.curator.service.forms import (
     ERRORS,
     After,
     CorrectionBody,
+    KnownBody,
+    KnownOutcomesBody,
     Limit,
     MeasurementBody,
     Number,
@@ -22,6 +24,7 @@ from botorch_private.curator.service.forms import (
     StaffQueryBody,
     WithdrawalBody,
 )
+from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.store import Store
 
@@ -41,6 +44,15 @@ async def queries(
     """Queries with the identifiers of their records."""
     found = store.queries(states=() if state is None else (state,), after=after, limit=limit)
     return JSONResponse({"queries": [_shown(store, each) for each in found]})
+
+
+@router.put("/known", response_model=KnownBody)
+async def know(body: KnownOutcomesBody, token: StaffToken, store: StoreOf) -> JSONResponse:
+    """Store outcomes that are known. Whoever asks for such a record gets its answer at once."""
+    known = [KnownOutcome(at, each.identifier, each.value) for at, each in enumerate(body.outcomes)]
+    options = {"confirmed": body.confirm, "replace": body.replace, "place": "outcome"}
+    found = await asyncio.wrap_future(store.know(known, token.id, **options))
+    return JSONResponse({"kept": found.kept, "answered": len(found.answered)})
 
 
 @router.put("/queries/{number}/measurement", response_model=StaffQueryBody)

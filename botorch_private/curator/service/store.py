@@ -10,6 +10,8 @@ from botorch_private.curator.service.agenda import Agenda
 from botorch_private.curator.service.changes import Changes
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.drafts import Drafts
+from botorch_private.curator.service.known import KnownOutcomes
+from botorch_private.curator.service.queue_counts import QueueCounts
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.schema import migrate, read_facts
 from botorch_private.curator.service.sheets import Sheets
@@ -17,7 +19,7 @@ from botorch_private.curator.service.tokens import Tokens
 from botorch_private.curator.service.writer import Writer, connect, open_plainly
 
 
-class Store(Reading, Changes):
+class Store(KnownOutcomes):
     """Questions and answers of one release, in SQLite: how they are read, beside how they change.
 
     Changes go through one writer. Reading goes beside it.
@@ -30,6 +32,8 @@ class Store(Reading, Changes):
         facts: What was settled when the folder was made.
         tokens: Who may do what.
         drafts: What staff typed and did not confirm.
+        counts: How many questions wait.
+        was_restored: What `restored` said when the database was opened.
         agenda: The open questions, by page.
         sheets: Sheets that staff sent and did not confirm.
         in_place: Looks whether the files are still those that were opened.
@@ -55,6 +59,8 @@ class Store(Reading, Changes):
         self.in_place = writer.in_place
         self.tokens = Tokens(self._all, writer, self.clock)
         self.drafts = Drafts(self._all, writer, self.clock)
+        self.was_restored = self.restored()
+        self.counts = QueueCounts(self._one, self._all, by_program=":" in self.facts.objective)
         self.agenda = Agenda(self._all, writer, self.clock)
         self.sheets = Sheets(self._all, writer, self.clock)
 

@@ -79,7 +79,13 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
                 source, said = f"from a sheet, row {row.row}", row.circumstances
                 if query.state == State.MEASURED:
                     done = store.replace(
-                        connection, query, row.value, row.reason, token, detail=source, circumstances=said
+                        connection,
+                        query,
+                        row.value,
+                        row.reason,
+                        token,
+                        detail=source,
+                        circumstances=said,
                     )
                     counts["corrected"] += 1
                 else:

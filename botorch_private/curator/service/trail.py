@@ -103,7 +103,7 @@ def begin_chain(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE event SET hash = ? WHERE id = ?", (previous, found["id"]))
         count, time = count + 1, max(time, found["time"])
     if count:
-        note(connection, time, "chained", data={"before": count})
+        note(connection, time, "chained")
 
 
 def _identity(connection: sqlite3.Connection) -> str:

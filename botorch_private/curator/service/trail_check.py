@@ -13,6 +13,7 @@ _BROKEN = (
     "does not follow from the one before it: it was changed, or the one before it was changed, removed "
     "or moved, or it was put in"
 )
+_SETTLING = ("asked", "known", "measured", "corrected", "withdrawn")
 
 
 class Checked(NamedTuple):
@@ -47,14 +48,16 @@ def check_trail(identity: str, events: Iterable[tuple[dict[str, Any], Any]]) -> 
         if hashed != expected:
             return Checked(count, last, older, f"event {count + 1} {_BROKEN}")
         count, last = count + 1, expected
-        if event["kind"] == "chained":
-            older = event["data"]["before"]
+        if event.get("kind") == "chained":
+            older = count - 1
     return Checked(count, last, older, "")
 
 
 def _gap(count: int, found: Any) -> str:
     if isinstance(found, int) and found > count + 1:
-        return f"events {count + 1} to {found - 1} are missing, or event {found} stands in the wrong place"
+        return (
+            f"events {count + 1} to {found - 1} are missing, or event {found} stands in the wrong place"
+        )
     return f"after event {count} stands one with another number: events were moved, put in or removed"
 
 
@@ -88,7 +91,7 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
         number, data = event["query"], data_of(event)
         if event["kind"] == "asked" and data is not None:
             rows[number] = data["row"]
-        if event["kind"] in ("asked", "measured", "corrected", "withdrawn"):
+        if event["kind"] in _SETTLING and number is not None:
             told[number] = (event["kind"], data)
     questions = {query.id: query for query in reading.queries()}
     for number in sorted(told.keys() | questions.keys()):
@@ -111,4 +114,6 @@ def _is_as_told(query: Question, kind: str, data: Any) -> bool:
     if "value" not in data:
         return not measured and query.state != State.WITHDRAWN
     now = {"value": query.outcome, "answer": query.answer, **query.circumstances.named()}
-    return measured and now == {name: data[name] for name in data if name not in ("row", "before", "from")}
+    return measured and now == {
+        name: data[name] for name in data if name not in ("row", "before", "from")
+    }

@@ -176,8 +176,11 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         own = self._own_variance(X)
         if own is not None:
             std = (std.square() - own.reshape_as(std)).clamp_min(torch.finfo(X.dtype).tiny).sqrt()
-        score = (mean if self.maximize else -mean) + math.sqrt(self.beta) * std
-        return score.squeeze(-1)
+        return self._combined(mean, std).squeeze(-1)
+
+    def _combined(self, mean: Tensor, deviation: Tensor) -> Tensor:
+        """Scores of moments in outcome units."""
+        return (mean if self.maximize else -mean) + math.sqrt(self.beta) * deviation
 
     def _own_variance(self, X: Tensor) -> Tensor | None:
         """What to leave out of the variances of ``batch_shape x 1 x d`` points, in outcome units."""
@@ -254,7 +257,7 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         scores, ranking = self._scores(self._conditioned(once=True))
         if ranking is None:
             return scores
-        return scores.mul_(ranking.scale).add_(ranking.origin if self.maximize else -ranking.origin)
+        return self._in_outcome_units(scores, ranking)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the fast posterior and the index, which are large and are built again."""
@@ -298,8 +301,12 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         return self._finite(scores, ranking), ranking
 
     def _bound(self, ranking: Ranking) -> Tensor:
+        """The same in the units of a ranking, up to a constant; in its place."""
         mean, deviation = ranking.mean, ranking.variance.sqrt_()
         return (mean if self.maximize else mean.neg_()).add_(deviation, alpha=math.sqrt(self.beta))
+
+    def _in_outcome_units(self, scores: Tensor, ranking: Ranking) -> Tensor:
+        return scores.mul_(ranking.scale).add_(ranking.origin if self.maximize else -ranking.origin)
 
     @staticmethod
     def _finite(scores: Tensor, ranking: Ranking | None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import ssl
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from botorch_private._base import validate
+from botorch_private.exchange.goals import Maximize, goal_from_dict
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.remote.download import download_release
@@ -21,6 +23,7 @@ from botorch_private.modeler.remote.transport import Transport, printable
 if TYPE_CHECKING:
     import httpx2
 
+_log = logging.getLogger(__name__)
 _LONG_POLL = 25.0  # seconds that one request waits for a measurement
 _GLANCE = 5.0  # the same where several questions are open: any of them may be answered first
 
@@ -52,6 +55,10 @@ class RemoteCurator:
         max_queries: Largest number of records that are measured; None: no limit.
         outcome_name (str): What is measured.
         outcome_unit (str): Its unit; may be empty.
+        goal (Maximize | Minimize | Above | TopK | Target): What the curator is after. A `Modeler` has a
+            goal of its own: pass ``goal=curator.goal``.
+        restored (str | None): Of when the backup is that the server's folder was put back from last,
+            UTC, ISO 8601; None: it never was.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.
@@ -92,12 +99,22 @@ class RemoteCurator:
             self.max_queries: int | None = facts["max_queries"]
             self.outcome_name = printable(str(facts["outcome"]))
             self.outcome_unit = printable(str(facts["unit"]))
+            self.goal = goal_from_dict(facts.get("goal", Maximize().to_dict()))
+            restored = facts.get("restored")  # servers of before do not say
+            self.restored = printable(restored) if isinstance(restored, str) else None
         except (KeyError, TypeError, ValueError):
             self.close()
             raise self._transport.no_curator("is not one") from None
         except BaseException:
             self.close()
             raise
+        if self.restored is not None:
+            _log.warning(
+                "the curator at %s put its folder back from a backup of %s: what was asked or measured "
+                "after that time is not known there, and is asked again where it is open",
+                self.url,
+                self.restored,
+            )
         self._questions = Questions(self._transport, self.identity, self._rows, self.max_queries)
 
     @property

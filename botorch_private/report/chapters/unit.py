@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from botorch_private.report.document import Block, Paragraph, Table
 from botorch_private.report.facts import PublicFacts
-from botorch_private.report.shown import down, given, up
+from botorch_private.report.shown import down, given, ratio, up
 
 if TYPE_CHECKING:
     from botorch_private.report.table_facts import TableFacts
@@ -32,7 +32,9 @@ def unit(facts: PublicFacts, table: Sequence[TableFacts]) -> Iterator[Block]:
     if numbers:
         columns = {
             "Feature": [each.name for each in numbers],
-            "One unit": [down(each.unit) for each in numbers if each.unit is not None],
+            "One unit": [
+                (ratio if each.log else down)(each.unit) for each in numbers if each.unit is not None
+            ],
             "Declared range": [" ... ".join(map(given, each.ends)) for each in numbers if each.ends],
             "Whole range, in units": [up(each.width) for each in numbers if each.width is not None],
             "Epsilon end to end": [up(each.whole.epsilon) for each in numbers if each.whole],

@@ -89,12 +89,12 @@ def test_a_file_with_kinds_is_refused_where_only_numbers_are_understood(write):
         ("kind = 3", "feature 'a': kind must be one of number, boolean, category, got 3"),
         ("kind = ['number']", "feature 'a': kind must be one of number, boolean, category, got a list"),
         ("", "must have the key lower, but it is missing; delete the feature if it is not to be"),
-        ("kind = 'boolean'\nlower = 0", "no keys but kind, yes, no, lengthscale, got 'lower'"),
+        ("kind = 'boolean'\nlower = 0", "no keys but kind, yes, no, lengthscale, missing, got 'lower'"),
         ("kind = 'boolean'\nlengthscale = -1", "feature 'a': lengthscale must be > 0, got -1"),
         ("kind = 'category'", "feature 'a' must have the key categories, but it is missing"),
         (
             "lower=0\nupper=1\ncategories=['a', 'b']",
-            "no keys but lower, upper, edges, lengthscale, got",
+            "no keys but lower, upper, edges, scale, lengthscale, missing, got",
         ),
         ("kind = 'category'\ncategories = 'ab'", "categories must be a list of texts, got 'ab'"),
         ("kind = 'category'\ncategories = [1, 2]", "must be texts that are not empty"),
@@ -134,8 +134,8 @@ def test_kinds_that_are_wrong_are_said_with_file_feature_and_key(write, text, me
         ("[features.a]\nlower=2\nupper=1", "feature 'a': lower must be below upper, got 2 and 1"),
         ("[features.a]\nlower=1\nupper=1", "feature 'a': lower must be below upper, got 1 and 1"),
         (
-            "[features.a]\nlower=0\nupper=1\nscale=1",
-            "no keys but lower, upper, edges, lengthscale, got 'scale'",
+            "[features.a]\nlower=0\nupper=1\nstep=1",
+            "no keys but lower, upper, edges, scale, lengthscale, missing, got 'step'",
         ),
         ("[features.a]\nlower=0\nupper=1\nlengthscale=0", "feature 'a': lengthscale must be > 0, got 0"),
         (
@@ -217,5 +217,7 @@ def test_other_spellings_of_yes_and_no_are_declared(write):
     ):
         with pytest.raises(ValueError, match=message):
             load_encoding(write(f"[features.a]\nkind='boolean'\n{wrong}\n"))
-    with pytest.raises(ValueError, match="no keys but lower, upper, edges, lengthscale, got 'yes'"):
+    with pytest.raises(
+        ValueError, match="no keys but lower, upper, edges, scale, lengthscale, missing, got 'yes'"
+    ):
         load_encoding(write("[features.a]\nlower=0\nupper=1\nyes='Y'\n"))

@@ -217,6 +217,7 @@ def test_nothing_without_a_token_of_the_role(serve, method, path):
         right, wrong = wrong, right
     bodies = {"measurement": {"value": 1.0}, "withdrawal": {"reason": "x"}, "queries": {"row": 3}}
     bodies["correction"] = {"value": 1.0, "reason": "x"}
+    bodies["known"] = {"outcomes": [{"identifier": "record 1", "value": 1.0}]}
     body = bodies.get(path.rsplit("/", 1)[-1]) if method != "GET" else None
     more = {"Idempotency-Key": "key-00009"}
 

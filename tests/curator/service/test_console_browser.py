@@ -29,14 +29,13 @@ pytestmark = [
 class Served:
     """A folder served by a process of its own."""
 
-    def __init__(self, path, **options):
+    def __init__(self, path, command="from botorch_private.cli.main import main; main()", **options):
         folder = console_folder(path, **{"max_queries": 30, **options})
         store = folder.open()
         self.names = [store.identifier(row) for row in range(store.facts.n)]
         self.staff = store.tokens.make("staff", "Ada Okafor").result()
         self._modeler = store.tokens.make("modeler", "M. Odeler").result()
         store.close()
-        command = "from botorch_private.cli.main import main; main()"
         self.process = subprocess.Popen(
             [sys.executable, "-c", command, "curator", "serve", str(path), "--port", "0"],
             stdout=subprocess.PIPE,
@@ -357,3 +356,46 @@ def test_every_page_is_accessible_and_fits(chromium, served, scheme, width):
             assert over <= 0, f"{place} is {over} pixels too wide"
             assert page.title()
             assert page.evaluate("document.documentElement.lang") == "en"
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    """A console that looks for news every second."""
+    code = (
+        "from botorch_private.curator.service.console import news; news.REFRESH_SECONDS = 1; "
+        "from botorch_private.cli.main import main; main()"
+    )
+    server = Served(tmp_path / "hasty", command=code)
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("width", [1200, 360])
+def test_news_come_by_themselves_and_what_is_typed_stays(chromium, hasty, width, scripts):
+    view = {"width": width, "height": 800}
+    with opened(chromium, hasty, java_script_enabled=scripts, viewport=view) as page:
+        log_in(page, hasty)
+        page.get_by_text("Nothing waits to be measured").wait_for()
+        hasty.ask(0)
+        field = page.locator("input.value").first
+        field.wait_for()  # the empty queue loaded itself
+        assert page.locator(":focus").get_attribute("name") == "value"
+        page.keyboard.type("12.")
+        frame = page.frame_locator("iframe.news")
+        frame.get_by_text("No question is new").wait_for()
+        hasty.ask(1)
+        frame.get_by_text("1 new question").wait_for()
+        page.wait_for_timeout(2500)  # it is counted again, and again
+        assert field.input_value() == "12."
+        page.keyboard.type("5")  # the field has the focus still
+        assert field.input_value() == "12.5"
+        if scripts:
+            found = axe.Axe().run(page, options={"runOnly": RULES})
+            assert found.violations_count == 0, found.generate_report()
+            box = page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert box
+            inner = page.frames[1].evaluate("document.documentElement.scrollHeight")
+            assert inner <= page.locator("iframe.news").bounding_box()["height"]
+        frame.get_by_role("link", name="Look at it").click()
+        page.get_by_text("2 records are asked for").wait_for()

@@ -15,6 +15,7 @@ from torch import Tensor
 
 import botorch_private
 from botorch_private import (
+    Above,
     BudgetError,
     Category,
     CellResponse,
@@ -23,6 +24,7 @@ from botorch_private import (
     Curator,
     DenoisedRelease,
     DiscretePosterior,
+    DiscreteStraddle,
     DiscreteUCB,
     Drawn,
     Encoding,
@@ -31,8 +33,10 @@ from botorch_private import (
     LabelKernel,
     Ledger,
     ManyCellsWarning,
+    Maximize,
     MeasurementError,
     Mechanism,
+    Minimize,
     Modeler,
     NoiseLaw,
     NoisyProjection,
@@ -50,9 +54,12 @@ from botorch_private import (
     ReleasedInputKernel,
     RemoteCurator,
     RemoteError,
+    RowsAbove,
     SearchPrior,
     SpectralProjection,
+    Target,
     TiedScoresWarning,
+    TopK,
     WithdrawnError,
     YesNo,
     add_noise,
@@ -147,7 +154,16 @@ def two_parties(data: Dataset) -> History:
     print(modeler.release.identity, modeler.beta, modeler.beta_scale, modeler.outcome_noise)
     print(modeler.n_initial, modeler.refit_every, modeler.device, modeler.dtype, modeler.max_memory)
     print(best.index, best.value, several, modeler.recommend(), modeler.posterior().mean)
-    history = run(curator, modeler, rounds=15, progress=False)
+    modeler.save("search.json")
+    modeler = assert_type(Modeler.load("search.json", release, device="cpu"), Modeler)
+    known: History = History.from_csv(Path("values.csv"), rows=len(release.candidates))
+    print(known.best, modeler.denoise, modeler.skipped)
+    for goal in (Maximize(), Minimize(), Above(-8.0), TopK(3), Target(-7.5)):
+        wanted = Modeler(release, goal=goal, history=modeler.history)
+        print(wanted.goal.best_is, wanted.recommend(), wanted.history.best_so_far)
+    listed: RowsAbove = modeler.above(-8.0, confidence=0.9)
+    print(listed.measured[:1], listed.unmeasured[:1])
+    history = run(curator, modeler, rounds=15, progress=False, failures="skip")
     try:
         curator.rerelease()
         curator.add(data.records[:2])
@@ -170,6 +186,7 @@ def large_pools(release: Release, history: History) -> Tensor:
     posterior = DiscretePosterior(model, release.candidates, max_memory=10**9)
     for t in range(1, 6):
         index = int(DiscreteUCB(posterior, None, t=t, beta_scale=0.2).select(exclude=asked))
+        print(DiscreteStraddle(posterior, None, t=t, level=-8.0).level)
         posterior.append(index, -8.0, noise_variance=0.1)
     posterior.update(model)
     print(posterior.model, posterior.num_observations, posterior.memory, posterior.resolution)

@@ -13,8 +13,8 @@ from helpers.remote_server import make_modeler
 
 from botorch_private import RemoteCurator, RemoteError
 from botorch_private.cli import main as cli
-from botorch_private.cli.optimize.state import RunState
 from botorch_private.modeler.remote import backoff
+from botorch_private.modeler.state import ModelerState
 
 FACTS = {
     "identity": "0",
@@ -302,11 +302,11 @@ def test_a_search_goes_on_with_answers_that_a_restored_server_does_not_know(
     state = tmp_path / "run.json"
     more = ["--state", str(state), "--seed", "5", "--n-initial", "3"]
     assert cli.main(["optimize", server.url, "--rounds", "4", *more]) == 0
-    first = RunState.load(state).history
+    first = ModelerState.load(state).history
     put_back(server, backup)
     assert server.questions() == []
     assert cli.main(["optimize", server.url, "--rounds", "7", *more]) == 0
-    history = RunState.load(state).history
+    history = ModelerState.load(state).history
     assert history[:4] == first
     undisturbed = make_modeler(server.curator.release)
     for row, value in history:

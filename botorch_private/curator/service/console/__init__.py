@@ -11,6 +11,7 @@ from botorch_private.curator.service.console import (
     entering,
     login,
     measured,
+    news,
     progress,
     queue,
     sheet,
@@ -37,6 +38,6 @@ def install(app: FastAPI) -> None:
     """Add the console to an application that has its store in ``app.state``."""
     app.state.sessions = Sessions(app.state.store)
     app.state.refusal_page = refusal_page
-    for part in (login, queue, entering, arranging, sheet, worklist, measured, progress):
+    for part in (login, queue, entering, arranging, sheet, worklist, measured, progress, news):
         app.include_router(part.router)
     app.include_router(_rest)

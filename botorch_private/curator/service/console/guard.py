@@ -50,8 +50,9 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def found_session(request: Request) -> Session | None:
-    """The session that a request belongs to, if any."""
-    return sessions_of(request).find(request.cookies.get(COOKIE))
+    """The session that a request belongs to, if any. With ``watch`` a page asked by itself."""
+    used = not request.query_params.get("watch")
+    return sessions_of(request).find(request.cookies.get(COOKIE), used=used)
 
 
 async def _session(request: Request) -> Session:

@@ -15,6 +15,7 @@ _WORDS = {
     "retried": "another try was asked for",
     "measured": "value stored",
     "corrected": "value corrected",
+    "known": "the value was known",
     "withdrawn": "will not be measured",
     "discarded": "a typed value was thrown away",
     "taken": "taken, until",
@@ -50,7 +51,7 @@ def history(store: Store, query: Question) -> list[Happened]:
         if kind == "corrected":
             old, _, reason = reason.partition(": ")
             before = number(float(old))
-        nobody = "the curator" if kind == "measured" and reason else "the program"
+        nobody = "the curator" if kind == "known" or (kind == "measured" and reason) else "the program"
         who = names.get(event["token"], nobody)
         if kind == "taken":
             reason = when(reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -92,7 +94,9 @@ def _over_tls(request: Request) -> bool:
 @router.post("/logout")
 async def logout(request: Request, _: SessionOf, __: FormOf) -> Response:
     """End the session."""
-    sessions_of(request).end(request.cookies.get(COOKIE))
+    ended = sessions_of(request).end(request.cookies.get(COOKIE))
+    if ended is not None:
+        await asyncio.wrap_future(ended)  # else a restart would bring it back
     answer = go_to("/console/login?out=1")
     answer.delete_cookie(COOKIE, path="/console", httponly=True, samesite="strict")
     return answer

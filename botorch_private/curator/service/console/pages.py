@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
 from starlette.responses import Response
 
 from botorch_private.curator.service.agenda import ALL
@@ -21,7 +23,7 @@ _HERE = Path(__file__).parent
 HEADERS = {
     # No script runs, whatever ends up in a page.
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+        "default-src 'none'; style-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
     # With "no-referrer" browsers would hide the origin of forms, which `guard` checks.
@@ -29,7 +31,18 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_LINK = re.compile(r"""\b(href|action)="(?=/|\{\{)""")
+
+
+class _Prefixed(Extension):
+    """Puts the path that a proxy serves the console at before every link of a template."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return _LINK.sub(r'\1="{{ root_path }}', source)
+
+
 _templates = Environment(
+    extensions=[_Prefixed],
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -75,9 +88,9 @@ def page(
         **more: What else the template needs.
     """
     store: Store = request.app.state.store
-    known: dict[str, Any] = {}
+    known: dict[str, Any] = {"root_path": request.app.state.root_path}
     if query is not None:
-        known = {"query": query, "identifier": store.identifier(query.row)}
+        known |= {"query": query, "identifier": store.identifier(query.row)}
     if session is not None:
         known |= {
             "facts": store.facts,

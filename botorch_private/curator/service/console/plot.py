@@ -14,14 +14,14 @@ def draw(values: list[float], best: list[float], first: int) -> str:
     """Draw values in order.
 
     Args:
-        values: Measured, at least one; the larger the better.
-        best: Largest value up to each, as many.
+        values: Measured, at least one.
+        best: Best value up to each, as many.
         first: Number of the first one.
 
     Returns:
         An SVG element, with classes that the style sheet colours.
     """
-    low, high = _limits(min(values), max(best))
+    low, high = _limits(min(*values, *best), max(*values, *best))
     count = len(values)
 
     def x(i: float) -> float:

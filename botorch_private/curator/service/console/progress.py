@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -13,6 +11,7 @@ from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.plot import draw
 from botorch_private.curator.service.question import State
 from botorch_private.curator.service.store import Store
+from botorch_private.exchange.goals import Above, Goal, TopK, goal_from_dict
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _MOST_SHOWN = 300
@@ -22,13 +21,14 @@ _MOST_SHOWN = 300
 async def progress(request: Request, session: SessionOf) -> Response:
     """Budget and plot, with the plot's numbers as a table."""
     store: Store = request.app.state.store
-    measured, best = store.count(State.MEASURED), store.largest()
+    measured, best = store.count(State.MEASURED), store.best()
     found = store.last_asked(State.MEASURED, _MOST_SHOWN)
     values = [query.outcome for query in found if query.outcome is not None]
+    goal = goal_from_dict(store.facts.goal)
     first = measured - len(values) + 1
-    before = store.largest(before=found[0].id) if found else None
+    before = store.best(before=found[0].id) if found else None
     start = [] if before is None or before.outcome is None else [before.outcome]
-    running = list(accumulate([*start, *values], max))[len(start) :]
+    running = goal.best_so_far([*start, *values])[len(start) :]
     rows = [
         (first + i, query.id, store.identifier(query.row), value, largest)
         for i, (query, value, largest) in enumerate(zip(found, values, running, strict=True))
@@ -45,6 +45,14 @@ async def progress(request: Request, session: SessionOf) -> Response:
         refused=store.count(State.WITHDRAWN),
         best=None if best is None else best.outcome,
         best_of="" if best is None else store.identifier(best.row),
+        best_is=goal.best_is,
+        so_far=_so_far(goal, store),
         rows=rows,
         plot=plot,
     )
+
+
+def _so_far(goal: Goal, store: Store) -> str:
+    """What the best value alone does not say."""
+    several = isinstance(goal, Above | TopK) and store.count(State.MEASURED)
+    return goal.progress(store.outcomes(), store.facts.outcome_unit) if several else ""

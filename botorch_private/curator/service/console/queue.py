@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from botorch_private.curator.service.agenda import ALL, Arranged, View, Wanted
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
+from botorch_private.curator.service.console.news import refreshing
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.paging import PAGE_LENGTH, is_number, pages_of
 from botorch_private.curator.service.console.sessions import Session
@@ -23,8 +24,11 @@ _LONGEST_BEGINNING = 100
 
 
 @router.get("")
-async def queue(request: Request, session: SessionOf, done: str = "") -> Response:
-    """Open questions; after ``done`` was settled, those that were looked at, from the next one on."""
+async def queue(request: Request, session: SessionOf, done: str = "", still: str = "") -> Response:
+    """Open questions; after ``done`` was settled, those that were looked at, from the next one on.
+
+    ``still``: the page does not load itself.
+    """
     store: Store = request.app.state.store
     settled = _settled(store, done)
     session.wanted = wanted = session.wanted if done else wanted_of(request)
@@ -53,6 +57,9 @@ async def queue(request: Request, session: SessionOf, done: str = "") -> Respons
         pages=pages,
         wanted=wanted,
         address=address_of_wanted(wanted),
+        newest=store.counts.latest_question(),
+        still=bool(still),
+        headers={} if items or still or wanted != ALL else refreshing(),
     )
 
 

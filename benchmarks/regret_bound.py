@@ -1,0 +1,168 @@
+"""How often `Modeler.regret_bound` is wrong, and when it lets a search stop.
+
+Each run releases a table once with seeded noise (which voids the guarantee: a benchmark), or without
+noise, takes 5 random rows and 50 by the default rule, with hyperparameters that are learned. After each
+answer from the 20th on, the bound for a chance of 5 % is compared with the truth: by how much the best
+record that was not measured would have answered better. A bound below the truth is a violation. Units
+are standard deviations of the table's outcomes.
+
+The search is the lean twin of `Modeler` in ``exploration.py``; the bounds are computed by the product's
+own functions. Beside the bound stand two that are less cautious: the model as it is, and that with an
+uncertain scale but without heavy tails. Seeds from 20,000 on chose the bound's form; those from 7,000 on
+confirm it. What is done already is kept in ``regret_bound.jsonl`` beside the results.
+
+    python benchmarks/regret_bound.py --runs 48
+    python benchmarks/regret_bound.py --runs 48 --rule "theory 0.2" --tables "branin;hospital"
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from exploration import INITIAL, RULES, Array, Belief, Cell, search_by, setting
+from frontier_tables import TABLES
+from tqdm import tqdm
+
+from botorch_private import ucb_beta
+from botorch_private.modeler.regret_bound import cautious, regret_bound
+
+KEPT = Path(__file__).parent / "results" / "regret_bound.jsonl"
+SEEDS = {"choose": 20_000, "confirm": 7_000}
+DEFAULT_RULE = "shared 1/0.2 from 10"
+FIRST, ROUNDS, LEVEL = 20, 50, 0.05
+BOUNDS = ("the bound", "uncertain scale", "the model as it is")
+STOPS = (0.1, 0.5, 1.0)
+
+
+def run(cell: Cell, rule_name: str, seed: int) -> list[list[float]]:
+    """Checkpoints of one run: the number of answers, the truth, and each of `BOUNDS`."""
+    given, rule = setting(cell, seed), RULES[rule_name]
+    n, found = len(given.rows), []
+
+    def score(belief: Belief, t: int, asked: list[int]) -> Array:
+        if len(asked) >= FIRST:
+            found.append(_checkpoint(given.outcomes, belief, asked))
+        variance = belief.shared + (0.0 if rule.shared else belief.own)
+        beta = rule.scale(t, ROUNDS) * ucb_beta(t, n)
+        return belief.mean + math.sqrt(beta) * np.sqrt(np.maximum(variance, 1e-12))
+
+    search_by(given, score, ROUNDS, seed)
+    return found
+
+
+def _checkpoint(outcomes: Array, belief: Belief, asked: list[int]) -> list[float]:
+    left = np.ones(len(outcomes), dtype=bool)
+    left[asked] = False
+    best = outcomes[asked].max()
+    truth = max(0.0, float(outcomes[left].max() - best))
+    mean = torch.from_numpy(belief.mean[left]).double()
+    variance = torch.from_numpy(belief.shared[left]).double() + belief.own
+    count, level = len(asked), LEVEL
+    deviations = (
+        cautious(variance, belief.noise, answers=count, level=level),
+        cautious(variance, 0.0, belief.noise, answers=count, level=level),
+        (variance.clamp_min(0) + belief.noise).sqrt(),
+    )
+    standardized = float((best - belief.center) / belief.unit)
+    bounds = [belief.unit * regret_bound(mean, each, standardized, level) for each in deviations]
+    return [count, truth, *bounds]
+
+
+def measure(cells: list[Cell], rule: str, seeds: range) -> dict[Cell, Array]:
+    """Run what is missing; ``runs x checkpoints x 5`` numbers of each cell."""
+    kept = {}
+    if KEPT.exists():
+        lines = map(json.loads, KEPT.read_text(encoding="utf-8").splitlines())
+        kept = {line["key"]: line["found"] for line in lines}
+    found: dict[Cell, list[Any]] = {cell: [] for cell in cells}
+    with KEPT.open("a", encoding="utf-8") as file:
+        for cell, seed in tqdm([(cell, seed) for cell in cells for seed in seeds], mininterval=20):
+            key = f"{rule} | {cell.name} | {seed}"
+            if key not in kept:
+                kept[key] = run(cell, rule, seed)
+                file.write(json.dumps({"key": key, "found": kept[key]}) + "\n")
+                file.flush()
+            found[cell].append(kept[key])
+    return {cell: np.array(runs) for cell, runs in found.items()}
+
+
+# --- results ---
+
+
+def violations(found: dict[Cell, Array]) -> str:
+    """Share of checkpoints at which each bound was below the truth, and how wide the bounds are."""
+    lines = [
+        "| table | noise | " + " | ".join(f"{name}: wrong" for name in BOUNDS) + " | wrong before 30 | "
+        "wrong from 40 | runs ever wrong | bound from 40 | as the model is | truth |",
+        "| --- " * (2 + len(BOUNDS) + 6) + "|",
+    ]
+    for cell, runs in found.items():
+        count, truth = runs[0, :, 0], runs[:, :, 1]
+        wrong = [runs[:, :, 2 + i] < truth - 1e-9 for i in range(len(BOUNDS))]
+        late = count >= 40
+        shares = [f"{_percent(each.mean(axis=1))}" for each in wrong]
+        shares += [f"{100 * wrong[0][:, part].mean():.1f}" for part in (count < 30, late)]
+        shares.append(str(int(wrong[0].any(axis=1).sum())))
+        sizes = [f"{np.median(runs[:, late, i]):.2f}" for i in (2, 4, 1)]
+        lines.append("| " + " | ".join([cell.table, _noise(cell), *shares, *sizes]) + " |")
+    return "\n".join(lines)
+
+
+def stops(found: dict[Cell, Array]) -> str:
+    """With ``stop_below`` X: how many runs stop, after how many answers, and how many are wrong."""
+    lines = [
+        "| table | noise | " + " | ".join(f"X = {x:g}" for x in STOPS) + " |",
+        "| --- " * (2 + len(STOPS)) + "|",
+    ]
+    for cell, runs in found.items():
+        each = []
+        for limit in STOPS:
+            low = runs[:, :, 2] <= limit
+            twice = low[:, 1:] & low[:, :-1]
+            ended = np.flatnonzero(twice.any(axis=1))
+            at = twice.argmax(axis=1)[ended] + 1
+            early = int((runs[ended, at, 1] > limit).sum())
+            median = f" at {np.median(runs[ended, at, 0]):.0f}" if len(ended) else ""
+            each.append(f"{len(ended)} of {len(runs)}{median}" + (f", {early} wrong" if early else ""))
+        lines.append("| " + " | ".join([cell.table, _noise(cell), *each]) + " |")
+    return "\n".join(lines)
+
+
+def _noise(cell: Cell) -> str:
+    return "none" if math.isinf(cell.epsilon) else f"epsilon {cell.epsilon:g}"
+
+
+def _percent(shares: Array) -> str:
+    """Mean over runs in percent, with its standard error; checkpoints of one run are not independent."""
+    error = shares.std(ddof=1) / math.sqrt(len(shares)) if len(shares) > 1 else math.nan
+    return f"{100 * shares.mean():.1f} ± {100 * error:.1f}"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--set", choices=[*SEEDS], default="confirm")
+    parser.add_argument("--runs", type=int, default=48)
+    parser.add_argument("--rule", choices=[*RULES], default=DEFAULT_RULE)
+    parser.add_argument("--tables", help="names with ';' between them (default: all)")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    names = options.tables.split(";") if options.tables else [*TABLES]
+    cells = [Cell(name, epsilon) for name in names for epsilon in (3.0, math.inf)]
+    first = SEEDS[options.set]
+    found = measure(cells, options.rule, range(first, first + options.runs))
+    print(f"\n{options.rule}: {options.runs} runs, seeds from {first:,}; {ROUNDS + INITIAL} answers\n")
+    print(violations(found), "\n\n", stops(found), sep="")
+    shares = {cell: float((runs[:, :, 2] < runs[:, :, 1] - 1e-9).mean()) for cell, runs in found.items()}
+    worst = max(shares, key=lambda cell: shares[cell])
+    print(f"\nWorst: {worst.table}, {_noise(worst)}: {100 * shares[worst]:.2f} %")
+
+
+if __name__ == "__main__":
+    main()

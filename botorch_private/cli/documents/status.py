@@ -1,0 +1,74 @@
+"""StatusDocument: what `curator status --json` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from botorch_private.cli.documents.document import Document
+from botorch_private.cli.documents.promise import Promise, cells
+
+if TYPE_CHECKING:
+    from botorch_private.curator.service.reading import Reading
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was released."""
+
+    sha256: Annotated[str, "of the release file's content, as modelers see it"]
+    rows: Annotated[int, "released rows"]
+    numbers: Annotated[int | None, "in a row; null where a row is a label"]
+    labels: Annotated[int | None, "that a row may be; null where a row is numbers"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions, by how far they are."""
+
+    pending: Annotated[int, "wait for a person or a program"]
+    measuring: Annotated[int, "a program works on them"]
+    failed: Annotated[int, "a program failed; staff may try again"]
+    measured: Annotated[int, "are answered"]
+    withdrawn: Annotated[int, "will not be measured"]
+    failed_ids: Annotated[list[int], "numbers of the questions that failed"]
+
+
+@dataclass(frozen=True)
+class StatusDocument(Document):
+    """What is asked, measured and left; nothing of any record."""
+
+    FORMAT: ClassVar[str] = "status"
+    guarantee: Annotated[Promise, "of release and answers together"]
+    release: Annotated[Rows, "what was released"]
+    measured_by: Annotated[str, '"person", "column", or a function ("module:function")']
+    outcome: Annotated[str, "what is measured"]
+    unit: Annotated[str, "of the outcome; may be empty"]
+    questions: Annotated[Asked, "how many there are"]
+    measurements_limit: Annotated[int | None, "most records that are measured; null: no limit"]
+    measurements_left: Annotated[int | None, "how many more; null: no limit"]
+
+    @classmethod
+    def of(cls, store: Reading) -> StatusDocument:
+        """That of a folder."""
+        facts, found = store.facts, store.queries()
+        labels, states = cells(facts.guarantee), [str(each.state) for each in found]
+        return cls(
+            guarantee=Promise.stored(facts.guarantee, facts.guarantee_words),
+            release=Rows(
+                facts.identity, facts.n, facts.projection_dim if labels is None else None, labels
+            ),
+            measured_by=facts.objective,
+            outcome=facts.outcome_name,
+            unit=facts.outcome_unit,
+            questions=Asked(
+                pending=states.count("pending"),
+                measuring=states.count("measuring"),
+                failed=states.count("failed"),
+                measured=states.count("measured"),
+                withdrawn=states.count("withdrawn"),
+                failed_ids=[each.id for each in found if each.state == "failed"],
+            ),
+            measurements_limit=facts.max_queries,
+            measurements_left=store.queries_left(),
+        )

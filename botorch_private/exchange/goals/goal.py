@@ -1,0 +1,95 @@
+"""Goal: what a search is after, in the unit and sign that the curator answers with."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:  # the curator's server does without PyTorch
+    from torch import Tensor
+
+Value = TypeVar("Value", float, "Tensor")
+VERSION = 1  # of `to_dict`
+
+
+class Goal(ABC):
+    """What a search is after. It is declared, and must not be computed from the table.
+
+    Outcomes are told, kept and shown as the curator measures them, whatever the goal.
+
+    Attributes:
+        kind: Its name in files.
+        sign: What the model's outcomes are multiplied by: the model always looks for large ones.
+    """
+
+    kind: ClassVar[str]
+    sign: ClassVar[float] = 1.0
+
+    @abstractmethod
+    def loss(self, value: Value) -> Value:
+        """How bad an outcome is, alone: the smaller the better."""
+
+    @property
+    @abstractmethod
+    def best_is(self) -> str:
+        """What the best outcome is, as in "the largest so far"."""
+
+    def require(self, n: int) -> None:  # noqa: B027 (most goals fit any table)
+        """Refuse a goal that does not fit a release of ``n`` records.
+
+        Raises:
+            ValueError: If it does not.
+        """
+
+    def best_of(self, values: Sequence[float]) -> int:
+        """Position of the best of some outcomes, the first of equal ones."""
+        return min(range(len(values)), key=lambda i: self.loss(values[i]))
+
+    def best_so_far(self, values: Sequence[float]) -> list[float]:
+        """The best outcome up to each, as many."""
+        best: list[float] = []
+        for value in values:
+            keeps = best and self.loss(best[-1]) <= self.loss(value)
+            best.append(best[-1] if keeps else value)
+        return best
+
+    def progress(self, values: Sequence[float], unit: str = "") -> str:
+        """How far a search has come with some outcomes, at least one, in a few words."""
+        return f"best {with_unit(values[self.best_of(values)], unit)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `goal_from_dict` makes the goal of again; JSON takes it."""
+        return {"version": VERSION, "kind": self.kind, **asdict(self)}  # pyright: ignore[reportArgumentType]
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A number of six digits with its unit; 0 has no sign."""
+    return f"{value + 0.0:.6g} {unit}".rstrip()
+
+
+def finite_number(**values: Any) -> float:
+    """Return the one named value as a ``float``, or refuse it, as `validate.number` does."""
+    ((name, value),) = values.items()
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:  # an integer that no float can hold
+        number = math.inf
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, got {_shown(value)}")
+    return number
+
+
+def whole_number(**values: Any) -> int:
+    """Return the one named value as an ``int`` of at least 1, or refuse it, as `validate.count` does."""
+    ((name, value),) = values.items()
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {_shown(value)}")
+    return int(value)
+
+
+def _shown(value: Any) -> str:
+    return str(value)[:30] if isinstance(value, Real) else f"a {type(value).__name__}"
