@@ -105,8 +105,8 @@ def read_sheet(text: str, form: SheetForm, *, unit: str = "", today: str = "") -
     """Read a sheet.
 
     Row 1 names its columns, in any order and in capitals or not: those of ``form``, and if there are
-    any "date", "instrument", "comment", "reason" and "unit". Other columns are left alone. Of comma, semicolon and tab, the one
-    that parts these names parts all cells.
+    any "date", "instrument", "comment", "reason" and "unit". Other columns are left alone. Of comma,
+    semicolon and tab, the one that parts these names parts all cells.
 
     Args:
         text: Of the sheet.

@@ -1,8 +1,8 @@
 """Trail: what happened, each event with a hash over the one before it, so that a change shows.
 
-The hash of an event is the SHA-256 of the hash before it, 64 hexadecimal digits, followed by the event as
-canonical JSON (`canonical`). Before the first event stands the SHA-256 of the release. So a trail is of
-one folder, and whoever knows its last hash knows all of it.
+The hash of an event is the SHA-256 of the hash before it, 64 hexadecimal digits, followed by the event
+as canonical JSON (`canonical`). Before the first event stands the SHA-256 of the release. So a trail is
+of one folder, and its last hash vouches for all of it.
 
 It cannot show that somebody made all hashes anew from some event on, or cut off the end, unless the last
 hash was kept where that person could not write.
@@ -26,8 +26,8 @@ _LAST = (
 )
 
 
-def canonical(event: Mapping[str, Any]) -> str:
-    """An event as JSON in ASCII: names sorted, no blanks, numbers as Python writes them."""
+def canonical(event: Any) -> str:
+    """A value as JSON in ASCII: names sorted, no blanks, numbers as Python writes them."""
     return _ENCODE(event)
 
 

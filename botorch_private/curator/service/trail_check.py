@@ -25,32 +25,52 @@ class Checked(NamedTuple):
         older: How many were written before there were hashes: what changed them before then does not
             show.
         problem: What is wrong, in words; empty: nothing.
+        kept: Number of the event whose hash was kept elsewhere; None: none was, or no event has it.
     """
 
     count: int
     last: str
     older: int
     problem: str
+    kept: int | None
 
 
-def check_trail(identity: str, events: Iterable[tuple[dict[str, Any], Any]]) -> Checked:
+def check_trail(
+    identity: str, events: Iterable[tuple[dict[str, Any], Any]], kept: str | None = None
+) -> Checked:
     """Follow a trail until it breaks.
 
     Args:
         identity: SHA-256 of the release.
         events: Each with its hash, in order.
+        kept: A hash of the trail that was kept elsewhere: some event must have it; None: none was.
     """
-    count, last, older = 0, identity, 0
+    count, last, older, problem, place = 0, identity, 0, "", None
     for event, hashed in events:
         if event.get("id") != count + 1:
-            return Checked(count, last, older, _gap(count, event.get("id")))
-        expected = next_hash(last, event)
-        if hashed != expected:
-            return Checked(count, last, older, f"event {count + 1} {_BROKEN}")
+            problem = _gap(count, event.get("id"))
+            break
+        expected = _next(last, event)
+        if expected is None or hashed != expected:
+            problem = f"event {count + 1} {_BROKEN}"
+            break
         count, last = count + 1, expected
         if event.get("kind") == "chained":
             older = count - 1
-    return Checked(count, last, older, "")
+        if kept == last:
+            place = count
+    if not problem and kept is not None and place is None:
+        problem = (
+            "no event has the hash that was kept: the trail was made anew before that event, or cut off"
+        )
+    return Checked(count, last, older, problem, place)
+
+
+def _next(last: str, event: dict[str, Any]) -> str | None:
+    try:
+        return next_hash(last, event)
+    except (ValueError, RecursionError):  # nobody here wrote that
+        return None
 
 
 def _gap(count: int, found: Any) -> str:
@@ -61,19 +81,29 @@ def _gap(count: int, found: Any) -> str:
     return f"after event {count} stands one with another number: events were moved, put in or removed"
 
 
-def check_database(reading: Reading) -> Checked:
+def require_chain(reading: Reading) -> None:
+    """Refuse a folder whose events have no hashes.
+
+    Raises:
+        ValueError: If it has none, since it is of an earlier version and was only read so far.
+    """
+    if not reading.has_chain():
+        raise ValueError(
+            "events must have hashes, but an earlier version wrote them: they get them when the folder "
+            "is opened by a command that writes, such as 'serve'"
+        )
+
+
+def check_database(reading: Reading, kept: str | None = None) -> Checked:
     """Check the trail of a database, and that questions and values are those that it tells of.
 
     Raises:
         ValueError: If the folder is of a version whose events have no hashes.
     """
+    require_chain(reading)
     events = reading.events()
-    if not reading.has_chain():
-        raise ValueError(
-            "its events have no hashes, since an earlier version wrote them: they get them when the "
-            "folder is opened by a command that writes, such as 'serve'"
-        )
-    checked = check_trail(reading.facts.identity, ((event_of(each), each["hash"]) for each in events))
+    stored = ((event_of(each), each["hash"]) for each in events)
+    checked = check_trail(reading.facts.identity, stored, kept)
     if checked.problem:
         return checked
     if reading.events_written() != checked.count:
