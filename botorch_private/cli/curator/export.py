@@ -34,7 +34,9 @@ def add(verbs: Any) -> None:
         _DESCRIPTION,
     )
     export.add_argument(
-        "--events", action="store_true", help="all that happened, each event with its hash, as JSON Lines"
+        "--events",
+        action="store_true",
+        help="all that happened, each event with its hash, as JSON Lines",
     )
     add_output(export, "file to write, for your eyes only (default: print it)", metavar="FILE")
 

@@ -7,7 +7,6 @@ says how many there were.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections import Counter
 from concurrent.futures import Future
@@ -36,9 +35,7 @@ class Refusals:
         self._turns = RateLimit(1 / _EVERY, 1)
         self._counted: Counter[tuple[str, str, int | None]] = Counter()
 
-    def note(
-        self, why: str, place: str, *, token: int | None = None, query: int | None = None
-    ) -> None:
+    def note(self, why: str, place: str, *, token: int | None = None, query: int | None = None) -> None:
         """Note a refusal.
 
         Args:
@@ -64,9 +61,10 @@ class Refusals:
         store = self._store
 
         def write(connection: Any) -> None:
-            known = query is not None and connection.execute(
-                "SELECT 1 FROM query WHERE id = ?", (query,)
-            ).fetchone()
+            known = (
+                query is not None
+                and connection.execute("SELECT 1 FROM query WHERE id = ?", (query,)).fetchone()
+            )
             about = query if known else None
             note(connection, store.clock(), "refused", token=token, query=about, data=data)
 
@@ -74,10 +72,6 @@ class Refusals:
 
 
 def _log_failure(done: Future[None]) -> None:
-    with contextlib.suppress(StorageError):  # that was said where it arose
-        try:
-            done.result()
-        except StorageError:
-            raise
-        except Exception as error:
-            _log.error("a refusal could not be stored: %s", type(error).__name__)
+    error = None if done.cancelled() else done.exception()
+    if error is not None and not isinstance(error, StorageError):  # that was said where it arose
+        _log.error("a refusal could not be stored: %s", type(error).__name__)

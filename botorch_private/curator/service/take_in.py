@@ -11,6 +11,7 @@ from botorch_private.curator.service.agenda import today
 from botorch_private.curator.service.question import Question, State, question_from
 from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import note
 
 
 class TakenIn(NamedTuple):
@@ -101,6 +102,11 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
     with contextlib.suppress(_UndoneError):
         store.submit(store_all).result()
     everything = sorted(refused + doubtful)
+    if everything and not dry:
+        data = {"why": "sheet", "place": "sheet", "rows": len(everything)}
+        store.submit(
+            lambda connection: note(connection, store.clock(), "refused", token=token, data=data)
+        ).result()
     return TakenIn(**counts, empty=sheet.empty, refused=everything, implausible=len(doubtful))
 
 

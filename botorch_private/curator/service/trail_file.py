@@ -57,7 +57,9 @@ def check_file(path: Path, kept: str | None = None) -> Checked:
 def _entries(file: Any) -> Iterator[tuple[dict[str, Any], Any]]:
     while line := file.readline(_LONGEST_LINE):
         found = _read(line)
-        event, hashed = (found.get(name) for name in ("event", "hash")) if isinstance(found, dict) else (None, None)
+        event, hashed = (
+            (found.get(name) for name in ("event", "hash")) if isinstance(found, dict) else (None, None)
+        )
         if not isinstance(event, dict):
             event, hashed = {}, None
         elif line.rstrip(b"\r\n") != _line(event, hashed).encode():  # two ways to read it

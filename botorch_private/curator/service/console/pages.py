@@ -59,11 +59,12 @@ class ConsoleError(Exception):
         status: Of the answer.
         title: In a few words.
         message: What to do.
+        why: A word for the event that says that something was refused; empty: there is none.
     """
 
-    def __init__(self, status: int, title: str, message: str) -> None:
+    def __init__(self, status: int, title: str, message: str, why: str = "") -> None:
         super().__init__(title)
-        self.status, self.title, self.message = status, title, message
+        self.status, self.title, self.message, self.why = status, title, message, why
 
 
 def page(
