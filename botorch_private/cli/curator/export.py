@@ -8,8 +8,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
-from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.curator.verify import say
+from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell, warn
 
 if TYPE_CHECKING:

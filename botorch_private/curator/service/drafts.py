@@ -20,10 +20,16 @@ class Draft(NamedTuple):
     Attributes:
         value: As it was typed.
         reason: Why, of a correction; else empty.
+        day: On which it was measured.
+        instrument: That measured it.
+        comment: On the measurement.
     """
 
     value: str = ""
     reason: str = ""
+    day: str = ""
+    instrument: str = ""
+    comment: str = ""
 
 
 class KeptDraft(NamedTuple):
@@ -69,8 +75,9 @@ class Drafts:
     ) -> None:
         """Keep what was typed, in the place of what the same person typed before."""
         connection.execute(
-            "INSERT OR REPLACE INTO draft VALUES (?, ?, ?, ?, ?, ?)",
-            (token, kind, query, draft.value, draft.reason, self._clock()),
+            "INSERT OR REPLACE INTO draft (token, kind, query, time, value, reason, day, instrument, "
+            "comment) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (token, kind, query, self._clock(), *draft),
         )
 
     @step
@@ -127,5 +134,5 @@ _ENDED = f"token IN (SELECT id FROM token WHERE {ENDED})"
 
 
 def _kept(found: sqlite3.Row) -> KeptDraft:
-    draft = Draft(found["value"], found["reason"])
+    draft = Draft(*(found[name] for name in Draft._fields))
     return KeptDraft(found["kind"], found["query"], found["token"], draft, found["time"])
