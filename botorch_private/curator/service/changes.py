@@ -114,7 +114,7 @@ class Changes:
             if circumstances.change(query.circumstances):
                 raise ServiceError(
                     "measured",
-                    f"query {number} has another date, instrument or comment: correct that, with a reason",
+                    f"query {number} has another date, instrument or comment: correct it, with a reason",
                 )
             return query
         if query.state == State.WITHDRAWN:

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
 
-from botorch_private.curator.service.circumstances import Circumstances
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
 
 
 class State(StrEnum):
@@ -53,7 +53,7 @@ class Question:
     asked: str
     settled: str | None
     told: bool
-    circumstances: Circumstances = Circumstances()
+    circumstances: Circumstances = UNSAID
 
     @property
     def public_state(self) -> str:
@@ -130,10 +130,21 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    return Question(*(found[name] for name in _COLUMNS), bool(found["told"]), _circumstances(found))
+    values = {name: found[name] for name in _COLUMNS}
+    return Question(**values, told=bool(found["told"]), circumstances=_circumstances(found))
 
 
-_COLUMNS = tuple(Question.__dataclass_fields__)[:-2]
+_COLUMNS = (
+    "id",
+    "row",
+    "state",
+    "answer",
+    "outcome",
+    "revision",
+    "reason",
+    "asked",
+    "settled",
+)
 
 
 def _circumstances(found: sqlite3.Row) -> Circumstances:

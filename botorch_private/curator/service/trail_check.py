@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from botorch_private.curator.service.question import Question, State
 from botorch_private.curator.service.reading import Reading
@@ -16,10 +17,11 @@ _BROKEN = (
 _SETTLING = ("asked", "known", "measured", "corrected", "withdrawn")
 
 
-class Checked(NamedTuple):
+@dataclass(frozen=True)
+class Checked:
     """What was found.
 
-    Attributes:
+    Args:
         count: How many events follow from one another, from the first one on.
         last: Hash of the last of these; of no event, the SHA-256 of the release.
         older: How many were written before there were hashes: what changed them before then does not
@@ -110,7 +112,7 @@ def check_database(reading: Reading, kept: str | None = None) -> Checked:
         problem = f"events after event {checked.count} were removed"
     else:
         problem = _other_than_told(reading, events)
-    return checked._replace(problem=problem)
+    return replace(checked, problem=problem)
 
 
 def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:

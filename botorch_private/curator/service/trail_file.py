@@ -1,7 +1,7 @@
 """A trail as a file: what `curator export --events` hands over, and how it is checked again.
 
-Its first line says whose trail it is. Then each line is one event with its hash. Whoever has the file can
-check it without this package: see the guide.
+Its first line says whose trail it is. Then each line is one event with its hash. Whoever has the file
+can check it without this package: see the guide.
 """
 
 from __future__ import annotations

@@ -178,5 +178,5 @@ def _problems(store: Store, query: Question, draft: Draft) -> dict[str, str]:
     wrong = problem_of(read_value, draft.value)
     problems = problems_of(draft, today(store.clock()))
     if not (wrong or any(problems.values()) or is_change(store, query, draft)):
-        wrong = "This is what is stored already."
+        wrong = "This is the value that is stored already."
     return {"value": wrong, "reason": problem_of(read_reason, draft.reason), **problems}

@@ -50,9 +50,8 @@ def circumstances_of(draft: Draft, latest: str) -> Circumstances:
 def is_change(store: Store, query: Question, draft: Draft) -> bool:
     """Whether a draft says anything else than what is stored; what cannot be read says nothing."""
     now = today(store.clock())
-    if draft.value.strip() and not problem_of(read_value, draft.value):
-        if read_value(draft.value) != query.outcome:
-            return True
+    if not problem_of(read_value, draft.value) and read_value(draft.value) != query.outcome:
+        return True
     if any(problems_of(draft, now).values()):
         return False
     return circumstances_of(draft, now).change(query.circumstances)
