@@ -21,6 +21,7 @@ from helpers.patience import wait_until
 from helpers.remote_server import SERVE, Server, make_curator
 
 from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.trail_check import check_database
 
 LINE = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (warning|error|critical): ")
 
@@ -363,6 +364,11 @@ def test_a_clock_that_was_ahead_is_said_and_mended_and_revives_nothing(tmp_path)
         find = store.tokens.find
         assert [find(each) for each in (short, revoked)] == [None, None]
         assert find(fresh.stdout.strip()).expires[:10] == find(made).expires[:10]
-        times = [event["time"] for event in store.events()]
-        assert times == sorted(times)
+        events = store.events()
+        (mended,) = [event["id"] for event in events if event["kind"] == "clock"]
+        # Events before stay as the wrong clock wrote them: what was written is never changed.
+        for times in ([e["time"] for e in events if (e["id"] < mended) == old] for old in (True, False)):
+            assert times == sorted(times)
+        assert max(e["time"] for e in events)[:4] > events[-1]["time"][:4]
+        assert check_database(store).problem == ""
         assert store.clock.ahead().total_seconds() == 0
