@@ -89,7 +89,7 @@ def test_a_file_of_another_kind_is_refused(place, content):
 
 
 def test_the_lines_of_the_guide_check_it_too_and_say_where_it_breaks(lines, place, tmp_path):
-    (code,) = re.findall(r"```python\n(import hashlib.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = re.findall(r"```py\n(import hashlib.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
     def said(content):
         (tmp_path / "events.jsonl").write_text("".join(content), encoding="utf-8", newline="")
