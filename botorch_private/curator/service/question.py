@@ -130,25 +130,20 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    values = {name: found[name] for name in _COLUMNS}
-    return Question(**values, told=bool(found["told"]), circumstances=_circumstances(found))
-
-
-_COLUMNS = (
-    "id",
-    "row",
-    "state",
-    "answer",
-    "outcome",
-    "revision",
-    "reason",
-    "asked",
-    "settled",
-)
-
-
-def _circumstances(found: sqlite3.Row) -> Circumstances:
-    names = found.keys()  # a folder of an earlier version that is only read has fewer
-    return Circumstances(
-        *(found[name] if name in names else None for name in ("measured_on", "instrument", "comment"))
+    try:
+        said = Circumstances(found["measured_on"], found["instrument"], found["comment"])
+    except IndexError:  # a folder of an earlier version, which is only read
+        said = UNSAID
+    return Question(
+        id=found["id"],
+        row=found["row"],
+        state=found["state"],
+        answer=found["answer"],
+        outcome=found["outcome"],
+        revision=found["revision"],
+        reason=found["reason"],
+        asked=found["asked"],
+        settled=found["settled"],
+        told=bool(found["told"]),
+        circumstances=said,
     )

@@ -14,6 +14,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Mapping
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 FIELDS = ("id", "time", "token", "kind", "query", "detail", "data")  # what a hash covers
@@ -66,13 +67,32 @@ def note(
     # A number is never given twice: where events were cut off, the next one leaves a gap.
     number = 1 if last is None else last["seq"] + 1
     previous = None if last is None else last["hash"]
-    values = (number, time, token, kind, query, detail, data)
-    hashed = next_hash(previous or _identity(connection), dict(zip(FIELDS, values, strict=True)))
     text = None if data is None else canonical(data)
+    event = _written(number, time, token, kind, query, detail, text)
+    hashed = hashlib.sha256(f"{previous or _identity(connection)}{event}".encode()).hexdigest()
     connection.execute(
         "INSERT INTO event (id, time, token, kind, query, detail, data, hash) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*values[:-1], text, hashed),
+        (number, time, token, kind, query, detail, text, hashed),
+    )
+
+
+def _written(
+    number: int,
+    time: str,
+    token: int | None,
+    kind: str,
+    query: int | None,
+    detail: str | None,
+    data: str | None,
+) -> str:
+    """What `canonical` makes of an event, in a tenth of its time: every question waits for this."""
+    whose = "null" if token is None else token
+    about = "null" if query is None else query
+    words = "null" if detail is None else encode_basestring_ascii(detail)
+    return (
+        f'{{"data":{"null" if data is None else data},"detail":{words},"id":{number},'
+        f'"kind":"{kind}","query":{about},"time":"{time}","token":{whose}}}'
     )
 
 

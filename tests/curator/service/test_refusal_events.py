@@ -23,7 +23,9 @@ def noted(service):
     for event in service.store.events():
         if event["kind"] == "refused":
             data = json.loads(event["data"])
-            found.append((data["why"], data["place"], event["token"], event["query"], data.get("times", 1)))
+            found.append(
+                (data["why"], data["place"], event["token"], event["query"], data.get("times", 1))
+            )
             assert (event["detail"], event["time"][10]) == (None, "T")
     assert check_database(service.store).problem == ""
     return found

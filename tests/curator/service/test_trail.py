@@ -19,6 +19,7 @@ import botorch_private
 from botorch_private.curator.service.trail import FIELDS, event_of, next_hash
 from botorch_private.curator.service.trail_check import check_database, check_trail
 
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     return day_of(console_folder(tmp_path_factory.mktemp("made") / "folder"))
@@ -200,7 +201,11 @@ def test_values_that_are_changed_beside_the_trail_show(folder, statement):
 
 def test_a_step_that_fails_leaves_no_event_and_no_gap(folder):
     with closing(folder.open()) as store:
-        wrong = [store.measure(4, 1.0, 99), store.correct(1, 9.0, " ", 2), store.ask("key-00000009", 0, 99)]
+        wrong = [
+            store.measure(4, 1.0, 99),
+            store.correct(1, 9.0, " ", 2),
+            store.ask("key-00000009", 0, 99),
+        ]
         right = [store.measure(5, float(i), 2) for i in range(2)]
         for each in (*wrong, right[1]):
             assert each.exception() is not None

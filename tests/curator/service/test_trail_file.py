@@ -80,7 +80,8 @@ def test_an_event_that_can_be_read_in_two_ways_is_refused(lines, place):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "\n", "[]\n", "null\n", "{}\n", "not json\n", '{"format": "botorch-private release"}']
+    "content",
+    ["", "\n", "[]\n", "null\n", "{}\n", "not json\n", '{"format": "botorch-private release"}'],
 )
 def test_a_file_of_another_kind_is_refused(place, content):
     place.write_text(content)
