@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import botorch_private
-from botorch_private.curator.service.trail import FIELDS, event_of, next_hash
+from botorch_private.curator.service.trail import FIELDS, _written, canonical, event_of, next_hash
 from botorch_private.curator.service.trail_check import check_database, check_trail
 
 
@@ -241,13 +241,14 @@ def test_nothing_but_the_trail_writes_events_and_nothing_changes_any():
 
 texts = st.none() | st.text(max_size=8)
 numbers = st.none() | st.integers(0, 9)
+finite = st.floats(allow_nan=False, allow_infinity=False)
 events = st.fixed_dictionaries({
     "time": st.text(max_size=8),
     "token": numbers,
     "kind": st.sampled_from(["asked", "measured", "x"]),
     "query": numbers,
     "detail": texts,
-    "data": st.none() | st.dictionaries(st.text(max_size=3), st.floats(allow_nan=False, allow_infinity=False)),
+    "data": st.none() | st.dictionaries(st.text(max_size=3), finite),
 })  # fmt: skip
 
 
@@ -267,3 +268,12 @@ def test_any_trail_is_followed_and_any_other_is_not(found, data):
         assert (spoiled.count, spoiled.problem.startswith(f"event {place + 1} ")) == (place, True)
     if place < len(trail) - 1:
         assert check_trail("f" * 64, trail[:place] + trail[place + 1 :]).count == place
+
+
+@given(events)
+@settings(max_examples=200, deadline=None)
+def test_what_is_hashed_quickly_is_what_is_hashed_slowly(event):
+    data = None if event["data"] is None else canonical(event["data"])
+    time = "2027-01-01T00:00:00.000000+00:00"  # of the clock, and a word of ours: neither is escaped
+    values = (7, time, event["token"], event["kind"], event["query"], event["detail"])
+    assert _written(*values, data) == canonical(dict(zip(FIELDS, (*values, event["data"]), strict=True)))
