@@ -3,6 +3,7 @@
 # make test       the whole test suite, with README, notebooks and a quick reproduction: 12 minutes
 # make test ARGS=tests/curator/test_ledger.py    that path alone, or whatever else pytest takes
 # make lowest     a part of the tests on the lowest versions that pyproject.toml promises (torch 2.4 brings 5 GB of CUDA)
+# make baybe      the tests of BayBE, which has a folder of its own (make test has them as well)
 # make mutants    plants bugs into a copy of the package, one at a time, and sees whether the tests notice
 # make lint       formatter, linter, type checker, direction of imports
 # make docs       the site: guide and reference, in site/
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A file stays in one process, with what its tests share; tests/conftest.py puts those with slow tests first.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo check test lowest mutants lint docs reproduce bench notebooks chromium clean
+.PHONY: demo check test baybe lowest mutants lint docs reproduce bench notebooks chromium clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/botorch-private demo --force $(ARGS)
@@ -40,7 +41,7 @@ test: $(VENV)/.dev chromium
 else
 test: $(VENV)/.dev chromium
 	$(PYTEST)
-	$(MAKE) --no-print-directory notebooks
+	$(MAKE) --no-print-directory baybe notebooks
 	rm -rf $(VENV)/reproduction
 	$(BIN)/botorch-private reproduce --quick --output $(VENV)/reproduction
 endif
@@ -53,6 +54,10 @@ chromium:
 	  { apt-get update && apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
 	    </dev/null >/dev/null 2>&1 || echo "It could not be installed: those tests are skipped"; \
 	fi
+
+# BayBE and dp-accounting want different versions of attrs: it has a folder beside the other packages.
+baybe: $(VENV)/.baybe
+	PYTHONPATH=$(VENV)/baybe $(BIN)/python -m pytest tests/hosts/test_baybe.py
 
 notebooks: $(VENV)/.dev
 	SMOKE_TEST=1 $(PYTEST) --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
@@ -91,6 +96,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/speed
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/console.py
+
+$(VENV)/.baybe: requirements/baybe.txt $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/baybe -r requirements/baybe.txt
+	touch $@
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet -r requirements/docs.txt

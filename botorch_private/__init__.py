@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.history.choose_features import FeatureChoice, choose_features
+    from botorch_private.curator.large.release_parquet import release_parquet
+    from botorch_private.curator.large.row_map import RowMap
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
         Drawn,
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from botorch_private.curator.objective import MeasurementError
     from botorch_private.curator.transform import PrivateProjectionTransform
     from botorch_private.exchange.goals import Above, Maximize, Minimize, Target, TopK
+    from botorch_private.exchange.named_goals import Constrained, Scalarized
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
+    from botorch_private.exchange.released_parts import ReleasedParts
     from botorch_private.exchange.search_prior import SearchPrior
     from botorch_private.modeler.acquisition import (
         DiscreteStraddle,
@@ -71,6 +75,7 @@ __all__ = [
     "CellResponse",
     "Cells",
     "ClippedRecordsWarning",
+    "Constrained",
     "Curator",
     "DenoisedRelease",
     "DiscretePosterior",
@@ -102,9 +107,12 @@ __all__ = [
     "PublicScaling",
     "Release",
     "ReleasedInputKernel",
+    "ReleasedParts",
     "RemoteCurator",
     "RemoteError",
+    "RowMap",
     "RowsAbove",
+    "Scalarized",
     "SearchPrior",
     "SpectralProjection",
     "Target",
@@ -120,6 +128,7 @@ __all__ = [
     "load_encoding",
     "load_ranges",
     "make_model",
+    "release_parquet",
     "run",
     "save_cells",
     "suggest_cells",
@@ -136,6 +145,7 @@ _HOMES = {
     "CellResponse": "curator.cells.cell_response",
     "Cells": "curator.cells.cells",
     "ClippedRecordsWarning": "privacy.warnings",
+    "Constrained": "exchange.named_goals",
     "Curator": "curator.curator",
     "DenoisedRelease": "modeler.denoised_release",
     "DiscretePosterior": "modeler.models",
@@ -167,9 +177,12 @@ _HOMES = {
     "PublicScaling": "curator.features.scaling",
     "Release": "exchange.release",
     "ReleasedInputKernel": "modeler.models",
+    "ReleasedParts": "exchange.released_parts",
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
+    "RowMap": "curator.large.row_map",
     "RowsAbove": "modeler.goals.above",
+    "Scalarized": "exchange.named_goals",
     "SearchPrior": "exchange.search_prior",
     "SpectralProjection": "curator.mechanisms",
     "Target": "exchange.goals",
@@ -185,6 +198,7 @@ _HOMES = {
     "load_encoding": "curator.features.ranges",
     "load_ranges": "curator.features.ranges",
     "make_model": "modeler.models",
+    "release_parquet": "curator.large.release_parquet",
     "run": "modeler.run",
     "save_cells": "curator.cells.cells_file",
     "suggest_cells": "curator.cells.suggest_cells",

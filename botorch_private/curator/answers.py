@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from botorch_private.curator.ledger import BudgetError
+from botorch_private.curator.named_answers import NamedAnswers
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective, unmeasurable
 
@@ -23,10 +26,13 @@ class Answers:
     """
 
     def __init__(
-        self, objective: Objective, noised: NoisedAnswers | None, max_queries: int | None
+        self,
+        objective: Objective,
+        noised: NoisedAnswers | NamedAnswers | None,
+        max_queries: int | None,
     ) -> None:
         self.objective, self.noised, self.max_queries = objective, noised, max_queries
-        self._values: dict[int, float] = {}  # as the modeler gets them
+        self._values: dict[int, Any] = {}  # as the modeler gets them
         self._unmeasured: set[int] = set()  # asked for, and known to have no outcome
 
     @property
@@ -39,8 +45,8 @@ class Answers:
         """How many more records may be measured; None: no limit."""
         return None if self.max_queries is None else self.max_queries - self.given
 
-    def of(self, record: int, features: Tensor, row: int) -> float:
-        """The answer about a record.
+    def of(self, record: int, features: Tensor, row: int) -> Any:
+        """The answer about a record: a number, or a dict of those of several outcomes.
 
         Args:
             record: Its place in the table.
@@ -62,9 +68,10 @@ class Answers:
                     f"measured before are still answered"
                 )
             self._values[record] = self._measured(record, features, row)
-        return self._values[record]
+        value = self._values[record]
+        return dict(value) if isinstance(value, dict) else value
 
-    def _measured(self, record: int, features: Tensor, row: int) -> float:
+    def _measured(self, record: int, features: Tensor, row: int) -> Any:
         if self.noised is None:
             return self.objective(record, features, row)
         # It counts as soon as it is tried, and stays without an answer unless it gets one: however an

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,8 @@ from botorch_private.curator.features.range_fit import warn_of_fit, warn_of_join
 from botorch_private.curator.ledger import BudgetError, Ledger
 from botorch_private.curator.mechanisms.base import Mechanism
 from botorch_private.curator.mechanisms.outcome import OutcomeMechanism
+from botorch_private.curator.named_answers import NamedAnswers
+from botorch_private.curator.named_objective import NamedObjective
 from botorch_private.curator.noised_answers import NoisedAnswers
 from botorch_private.curator.objective import Objective
 from botorch_private.curator.publish import (
@@ -29,6 +31,7 @@ from botorch_private.curator.publish import (
     ranges_of,
 )
 from botorch_private.curator.repeats import refuse_repeats
+from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.guarantee import PrivacyGuarantee
@@ -48,9 +51,14 @@ class Curator:
         mechanism: How rows are released, for example ``NoisyProjection(epsilon=1.0)``.
         objective: Measures a record: a callable from a ``d`` float64 tensor of raw features to a
             finite number, or a vector of ``n`` outcomes that are known already. A pandas Series must
-            have the row labels of ``records``, in the same order: rows are taken by position.
-        outcome_mechanism: Noise on the answers, drawn once for each record and kept. None: outcomes are
-            answered as they are, and no guarantee covers them.
+            have the row labels of ``records``, in the same order: rows are taken by position. With
+            ``outcome_names`` the callable returns a dict of names to numbers, and known outcomes are a
+            dict of names to vectors, or a data frame with these columns.
+        outcome_names: Names of the outcomes, where a record has several. They are public. A record is
+            measured once for all of them, and counts once. None: a record has one outcome.
+        outcome_mechanism: Noise on the answers, drawn once for each record and kept; with
+            ``outcome_names`` a dict with one for each, whose costs add up. None: outcomes are answered
+            as they are, and no guarantee covers them.
         shared_outcomes: Whether the outcome of a record depends on other records as well: a rank, a
             difference to a mean. Noised answers then add up, so that `max_queries` must be given.
         max_queries: Largest number of different records that will be measured; None: no limit.
@@ -83,7 +91,8 @@ class Curator:
         mechanism: Mechanism,
         objective: Callable[[Tensor], Any] | Any,
         *,
-        outcome_mechanism: OutcomeMechanism | None = None,
+        outcome_names: Sequence[str] | None = None,
+        outcome_mechanism: OutcomeMechanism | Mapping[str, OutcomeMechanism] | None = None,
         shared_outcomes: bool = False,
         max_queries: int | None = None,
         privacy_budget: PrivacyGuarantee | None = None,
@@ -95,7 +104,12 @@ class Curator:
         self._handed_over = False
         self._records = scaling.check(records, minimum_rows=2)
         self._scaling, self._mechanism, self._generator = scaling, mechanism, generator
-        measure = Objective(objective, records, len(self._records))
+        n, names = len(self._records), ()
+        if outcome_names is not None:
+            names = checked_names(outcome_names=outcome_names)
+            measure = NamedObjective(objective, records, n, names)
+        else:
+            measure = Objective(objective, records, n)
         if max_queries is not None:
             validate.count(max_queries=max_queries)
         validate.generator(generator=generator)
@@ -108,12 +122,12 @@ class Curator:
             )
         noised = None
         if outcome_mechanism is not None:
-            noised = NoisedAnswers(
-                outcome_mechanism,
-                len(self._records),
-                answers=max_queries if shared_outcomes else None,
-                generator=generator,
-            )
+            noise = {"answers": max_queries if shared_outcomes else None, "generator": generator}
+            if names:
+                noised = NamedAnswers(outcome_mechanism, n, names, **noise)
+            else:
+                noised = NoisedAnswers(outcome_mechanism, n, **noise)
+        self._outcome_names = names
         self._ledger = _ledger(privacy_budget, ledger)
         self._answers = Answers(measure, noised, max_queries)
         self._lock = threading.RLock()
@@ -150,7 +164,10 @@ class Curator:
 
     @property
     def outcomes(self) -> Tensor | None:
-        """``n`` known outcomes, or None where they are measured. For the curator's eyes only."""
+        """``n`` known outcomes, or None where they are measured. For the curator's eyes only.
+
+        ``n x m`` where records have several.
+        """
         known = self._answers.objective.outcomes
         return None if known is None else known.clone()
 
@@ -161,7 +178,10 @@ class Curator:
 
     @property
     def grid_noise(self) -> Tensor | None:
-        """Noise of the ``n`` answers, in steps of their grid, or None. For the curator's eyes only."""
+        """Noise of the ``n`` answers, in steps of their grid, or None. For the curator's eyes only.
+
+        ``n x m`` where records have several outcomes.
+        """
         noised = self._answers.noised
         return None if noised is None else torch.from_numpy(noised.grid_noise.copy())
 
@@ -172,8 +192,13 @@ class Curator:
         return self.grid_noise
 
     @property
-    def outcome_mechanism(self) -> OutcomeMechanism | None:
-        """Noise on the answers; None: none."""
+    def outcome_names(self) -> tuple[str, ...]:
+        """Names of the outcomes, where records have several."""
+        return self._outcome_names
+
+    @property
+    def outcome_mechanism(self) -> Any:
+        """Noise on the answers: an `OutcomeMechanism`, or a dict with one for each name; None: none."""
         noised = self._answers.noised
         return None if noised is None else noised.mechanism
 
@@ -307,6 +332,7 @@ class Curator:
             self._scaling,
             self._mechanism,
             outcome_guarantee=None if noised is None else noised.guarantee,
+            outcome_names=self._outcome_names,
             answers_promised=answers_promised,
             ledger=self._ledger,
             generator=self._generator,

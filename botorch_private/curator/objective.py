@@ -49,8 +49,7 @@ class Objective:
         if self._measure is not None:
             refuse_uncallable(self._measure)
         else:
-            require_labels("objective", objective, records, "records")
-            self.outcomes = validate.vector(objective=objective, length=n, remedy=OUTCOME_REMEDY)
+            self.outcomes = self._known(records, n, objective=objective)
         self.last_failure: BaseException | None = None
 
     def of_joining(self, outcomes: Any, records: Any, count: int) -> Tensor | None:
@@ -65,8 +64,7 @@ class Objective:
             return None
         if outcomes is None:
             raise ValueError("outcomes must be given for new records, since the objective is a vector")
-        require_labels("outcomes", outcomes, records, "records")
-        return validate.vector(outcomes=outcomes, length=count, remedy=OUTCOME_REMEDY)
+        return self._known(records, count, outcomes=outcomes)
 
     def join(self, outcomes: Tensor | None) -> None:
         """Take over what `of_joining` checked."""
@@ -74,7 +72,7 @@ class Objective:
             assert self.outcomes is not None
             self.outcomes = torch.cat([self.outcomes, outcomes])
 
-    def quietly(self, record: int, features: Tensor, row: int) -> float:
+    def quietly(self, record: int, features: Tensor, row: int) -> Any:
         """Measure a record whose answer will be noised: its failure, too, says nothing but that.
 
         An infinite outcome is one that will be clipped.
@@ -82,12 +80,12 @@ class Objective:
         Raises:
             MeasurementError: If the callable raises, or returns no number; with one message for all.
         """
-        outcome = self._attempted(lambda: number_of(self._called(record, features)))
-        if outcome is None or math.isnan(outcome):
+        outcome = self._attempted(lambda: self._read(self._called(record, features)))
+        if outcome is None or any(map(math.isnan, _numbers(outcome))):
             raise unmeasurable(row)
         return outcome
 
-    def __call__(self, record: int, features: Tensor, row: int) -> float:
+    def __call__(self, record: int, features: Tensor, row: int) -> Any:
         """Measure a record.
 
         Args:
@@ -105,20 +103,36 @@ class Objective:
                 f"last_failure, since it may name values of the record{_GIVE_UP}",
                 row,
             )
-        number = self._attempted(lambda: number_of(result[0]))
-        if number is None:
-            raise _NoNumber(f"objective must return one number, got something else {_for(row)}", row)
-        if not math.isfinite(number):
+        outcome = self._attempted(lambda: self._read(result[0]))
+        if outcome is None:
+            raise _NoNumber(f"objective must return {self._wanted}, got something else {_for(row)}", row)
+        if not all(map(math.isfinite, _numbers(outcome))):
             raise _NoNumber(
-                f"objective must return a finite number, got something else {_for(row)}", row
+                f"objective must return a finite number{self._each}, got something else {_for(row)}", row
             )
-        return number
+        return outcome
 
     def _called(self, record: int, features: Tensor) -> Any:
         if self._measure is None:
             assert self.outcomes is not None
-            return float(self.outcomes[record])
+            return self._recalled(self.outcomes[record])
         return self._measure(features.clone())
+
+    _wanted, _each = "one number", ""
+
+    def _known(self, records: Any, count: int, **outcomes: Any) -> Tensor:
+        """Check a vector of outcomes that are known already."""
+        ((argument, given),) = outcomes.items()
+        require_labels(argument, given, records, "records")
+        return validate.vector(**outcomes, length=count, remedy=OUTCOME_REMEDY)
+
+    def _recalled(self, outcome: Tensor) -> Any:
+        """What the callable would return, of a known outcome."""
+        return float(outcome)
+
+    def _read(self, returned: Any) -> Any:
+        """The number that the callable returned, or whatever error there is."""
+        return number_of(returned)
 
     def _attempted(self, step: Callable[[], _Result]) -> _Result | None:
         """Run code of the objective: its result, or None if it raises whatever there is.
@@ -156,6 +170,10 @@ def number_of(value: Any) -> float:
     if isinstance(single, (str, bytes)):
         raise TypeError("text is no number")
     return float(single)
+
+
+def _numbers(outcome: Any) -> list[float]:
+    return list(outcome.values()) if isinstance(outcome, dict) else [outcome]
 
 
 def refuse_uncallable(measure: Callable[..., Any]) -> None:

@@ -132,6 +132,7 @@ def publish(
     mechanism: Mechanism,
     *,
     outcome_guarantee: PrivacyGuarantee | None = None,
+    outcome_names: tuple[str, ...] = (),
     answers_promised: bool = False,
     ledger: Ledger | None = None,
     generator: torch.Generator | None = None,
@@ -144,6 +145,7 @@ def publish(
         mechanism: How rows are released.
         outcome_guarantee: What is promised about the answers to come, to be stated in the release.
             None: outcomes will be answered as they are.
+        outcome_names: Names of the outcomes, where a record has several.
         answers_promised: Whether an earlier release promised the same answers, with noise that is kept.
         ledger: Where to enter the release and the promised answers, before anything is drawn.
         generator: None: operating-system entropy. A generator voids the guarantee.
@@ -173,12 +175,12 @@ def publish(
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
         warn(n, d, stacklevel=3)
-    _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
+    warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     inputs = _inputs(domain, table)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
-    with _charged(ledger), _warned(already=warn is not None):
+    with charged(ledger), _warned(already=warn is not None):
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
         drawn = mechanism.draw(inputs(order), generator=generator)
@@ -188,7 +190,11 @@ def publish(
             )
         if isinstance(domain, Cells):
             release = Release.of_labels(
-                drawn.rows[:, 0], domain.space, guarantee, outcome_guarantee=outcome_guarantee
+                drawn.rows[:, 0],
+                domain.space,
+                guarantee,
+                outcome_guarantee=outcome_guarantee,
+                outcome_names=outcome_names,
             )
         else:
             release = Release(
@@ -198,6 +204,7 @@ def publish(
                 noise_dim=noise_dim,
                 isotropic=isotropic,
                 outcome_guarantee=outcome_guarantee,
+                outcome_names=outcome_names,
             )
         return Published(release, order, drawn.row_map, drawn.more, domain)
 
@@ -233,7 +240,8 @@ def publish_more(
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
     table = scaling.check(records)
-    if old.outcome_guarantee is not None and old.outcome_guarantee.parts:
+    promised = old.outcome_guarantee
+    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
         raise ValueError(
             "records can only be added where outcomes are a matter of their own record, but here they "
             "may depend on others (shared_outcomes=True): a new record would change earlier answers"
@@ -252,12 +260,12 @@ def publish_more(
     again = repeats or JOINED_AGAIN in guarantee.assumptions
     said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
     guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
-    _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
+    warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
     inputs = _inputs(scaling, table)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
         ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
-    with _charged(ledger):
+    with charged(ledger):
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
         rows = published.more(inputs(order))
         if isinstance(scaling, Cells):
@@ -266,6 +274,7 @@ def publish_more(
                 scaling.space,
                 guarantee,
                 outcome_guarantee=old.outcome_guarantee,
+                outcome_names=old.outcome_names,
             )
         else:
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
@@ -306,7 +315,7 @@ def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: i
 
 
 @contextmanager
-def _charged(ledger: Ledger | None) -> Iterator[None]:
+def charged(ledger: Ledger | None) -> Iterator[None]:
     """Say of what fails after `spend` that it is charged: nobody can take back an entry."""
     try:
         yield
@@ -335,7 +344,7 @@ def check_ledger(ledger: Ledger | None) -> None:
         raise TypeError(f"ledger must be a Ledger, got {_type(ledger)}")
 
 
-def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None, stacklevel: int = 5) -> None:
+def warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None, stacklevel: int = 5) -> None:
     """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
     deltas = [each.delta for each in guarantees if each is not None and each.holds]
     caution = delta_caution(max(deltas, default=0.0), n)

@@ -10,14 +10,14 @@ class Observation(NamedTuple):
 
     Attributes:
         index: Released row that was asked for.
-        value: Measured outcome.
+        value: Measured outcome; where records have several, a dict of their names to numbers.
 
     Example:
         >>> index, value = Observation(index=4, value=1.5)
     """
 
     index: int
-    value: float
+    value: Any
 
 
 class NoValueError(RuntimeError):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -20,6 +22,7 @@ from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.cell_space import CellSpace
+from botorch_private.exchange.named_outcomes import outcome_names
 from botorch_private.exchange.release_digest import release_digest
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
@@ -27,7 +30,7 @@ from botorch_private.privacy.rounding import round_up
 
 _NAME, _WANTED = "botorch-private release", "a whole release file, as Release.save writes it"
 FIRST_FORMAT = FileFormat(_NAME, 1, _WANTED)  # written where its programs can read what is in it
-FORMAT = FileFormat(_NAME, 2, _WANTED)  # of labels and of l2 noise; it reads the first as well
+FORMAT = FileFormat(_NAME, 2, _WANTED)  # of labels, l2 noise, several outcomes; it reads the first too
 LABEL_COLUMNS = 2  # of a release of labels: the label, and the number of the row
 _LEAST_SHARE = 0.01
 _CHUNK_ROWS = 2**18
@@ -52,6 +55,7 @@ class Release:
             as they are.
         cells: How the cells lie to each other, where rows are labels: ``n x 2`` candidates are the
             label and the number of the row. None: rows are noisy records.
+        outcome_names: Names of the outcomes, where a record has several; empty where it has one.
 
     Example:
         >>> release = Curator(records, scaling, NoisyProjection(1.0), outcomes).release
@@ -67,6 +71,7 @@ class Release:
     isotropic: bool
     outcome_guarantee: PrivacyGuarantee | None = None
     cells: CellSpace | None = None
+    outcome_names: tuple[str, ...] = ()
 
     @on_cpu_by_default
     def __post_init__(self) -> None:
@@ -78,6 +83,14 @@ class Release:
         plain |= {"noise_dim": int(self.noise_dim), "isotropic": bool(self.isotropic)}
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+        if self.outcome_names:
+            names = outcome_names(outcome_names=self.outcome_names)
+            object.__setattr__(self, "outcome_names", names)
+            promised = self.outcome_guarantee
+            if promised is not None and promised.outcome_names != names:
+                raise ValueError(
+                    "outcome_guarantee must be about the outcomes of outcome_names, in order"
+                )
         if self.cells is not None:
             _require_labels(rows, self.cells)
 
@@ -89,12 +102,29 @@ class Release:
         guarantee: PrivacyGuarantee,
         *,
         outcome_guarantee: PrivacyGuarantee | None = None,
+        outcome_names: tuple[str, ...] = (),
     ) -> Release:
         """Release of ``n`` labels, in a random order that only the curator knows."""
         rows = torch.empty(len(labels), LABEL_COLUMNS, dtype=torch.float64)
         rows[:, 0] = labels
         torch.arange(len(labels), out=rows[:, 1])
-        return cls(rows, guarantee, 0.0, 1, True, outcome_guarantee, cells)
+        return cls(rows, guarantee, 0.0, 1, True, outcome_guarantee, cells, outcome_names)
+
+    def of_outcome(self, name: str) -> Release:
+        """The same rows, with what is public of one of several outcomes: for a model of that alone.
+
+        Args:
+            name: One of `outcome_names`.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        if name not in self.outcome_names:
+            known = ", ".join(self.outcome_names) or "none, since records have one outcome"
+            raise ValueError(f"name must be one of the release's outcomes: {known}")
+        promised = self.outcome_guarantee
+        own = None if promised is None else promised.of_outcome(name)
+        return replace(self, outcome_guarantee=own, outcome_names=())
 
     @property
     def labels(self) -> Tensor | None:
@@ -137,6 +167,8 @@ class Release:
         promise = self.outcome_guarantee
         if promise is None:
             return 0.0
+        if self.outcome_names:
+            raise ValueError("release must be about one outcome here: take release.of_outcome(name)")
         one = promise.parts[0] if promise.parts else promise
         assert isinstance(one.law, NoiseLaw)
         assert one.outcome_range is not None
@@ -185,19 +217,11 @@ class Release:
         written = FORMAT if version == FORMAT.version else FIRST_FORMAT
         if _digest(written, candidates, settings) != metadata.get("sha256"):
             raise FORMAT.refusal(path, "was changed after saving")
-        values = json.loads(settings)
-        for name in _GUARANTEES:
-            if values.get(name) is not None:
-                values[name] = PrivacyGuarantee.from_json(values[name])
-        if values.get("cells") is not None:
-            values["cells"] = CellSpace.from_json(values["cells"])
-        return cls(candidates=candidates, **values)
+        return cls(candidates=candidates, **settings_from(settings))
 
     @property
     def _format(self) -> FileFormat:
-        promises = (self.guarantee, self.outcome_guarantee)
-        known = all(promise is None or promise.known_at_first for promise in promises)
-        return FIRST_FORMAT if known and self.cells is None else FORMAT
+        return format_of(vars(self))
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape
@@ -210,18 +234,46 @@ class Release:
         )
 
     def _settings(self) -> str:
-        values = {name: getattr(self, name) for name in _SETTINGS}
-        for name in _GUARANTEES:
-            promise = getattr(self, name)
-            values[name] = None if promise is None else promise.to_json()
-        if self.cells is not None:
-            values["cells"] = self.cells.to_json()
-        return json.dumps(values, sort_keys=True)
+        names = (*_SETTINGS, *_GUARANTEES, "cells", "outcome_names")
+        return settings_text({name: getattr(self, name) for name in names})
+
+
+def format_of(values: Mapping[str, Any]) -> FileFormat:
+    """The oldest format that can say these arguments of `Release`."""
+    promises = (values["guarantee"], values.get("outcome_guarantee"))
+    known = all(promise is None or promise.known_at_first for promise in promises)
+    known &= values.get("cells") is None and not values.get("outcome_names")
+    return FIRST_FORMAT if known else FORMAT
+
+
+def settings_text(values: Mapping[str, Any]) -> str:
+    """The public settings of a release as JSON: the arguments of `Release` beside the rows."""
+    plain = {name: values[name] for name in _SETTINGS}
+    for name in _GUARANTEES:
+        promise = values.get(name)
+        plain[name] = None if promise is None else promise.to_json()
+    if values.get("cells") is not None:
+        plain["cells"] = values["cells"].to_json()
+    if values.get("outcome_names"):
+        plain["outcome_names"] = list(values["outcome_names"])
+    return json.dumps(plain, sort_keys=True)
+
+
+def settings_from(text: str) -> dict[str, Any]:
+    """What `settings_text` wrote, to be passed to `Release` with the rows."""
+    values = json.loads(text)
+    for name in _GUARANTEES:
+        if values.get(name) is not None:
+            values[name] = PrivacyGuarantee.from_json(values[name])
+    if values.get("cells") is not None:
+        values["cells"] = CellSpace.from_json(values["cells"])
+    values["outcome_names"] = tuple(values.get("outcome_names", ()))
+    return values
 
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
     rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, rows)
+    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, [rows])
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

@@ -101,6 +101,7 @@ class DenoisedRelease(Release):
             noise_dim=len(left),
             isotropic=True,
             outcome_guarantee=release.outcome_guarantee,
+            outcome_names=release.outcome_names,
         )
 
     def __post_init__(self) -> None:

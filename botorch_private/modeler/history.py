@@ -21,6 +21,7 @@ from botorch_private.modeler.known_values import read_known_values
 if TYPE_CHECKING:
     import pandas as pd
 
+_COLUMNS = ("round", "index")
 _WANTED = (
     "history must be pairs of row and value in the order in which they were told, a History, or a data "
     "frame with the columns index and value"
@@ -51,7 +52,7 @@ class History:
     ) -> None:
         self.goal = Maximize() if goal is None else goal
         self._observations: list[Observation] = []
-        for position, pair in enumerate(_pairs(observations)):
+        for position, pair in enumerate(_pairs(observations, self.goal.names)):
             try:
                 index, value = pair
             except (TypeError, ValueError):
@@ -59,7 +60,7 @@ class History:
             if not isinstance(index, Integral):
                 raise ValueError(f"index must be an integer >= 0, got a {type(index).__name__}")
             validate.count(minimum=0, index=index)
-            self._observations.append(Observation(int(index), validate.number(value=value)))
+            self._observations.append(Observation(int(index), self.goal.checked(value)))
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], *, rows: int | None = None) -> History:
@@ -93,23 +94,38 @@ class History:
     @property
     @on_cpu_by_default
     def values(self) -> Tensor:
-        """Outcomes, one a round, float64."""
-        return torch.tensor(
-            [observation.value for observation in self._observations], dtype=torch.float64
-        )
+        """Outcomes, one a round, float64; with several, ``t x m`` in the order of `outcome_names`."""
+        names = self.outcome_names
+        values = self._answers
+        rows = [[value[name] for name in names] for value in values] if names else values
+        return torch.tensor(rows, dtype=torch.float64)
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """Names of the outcomes, where records have several."""
+        if not self.goal.names:
+            return ()
+        return tuple(self._observations[0].value) if self._observations else self.goal.names
+
+    @property
+    def _answers(self) -> list[Any]:
+        return [observation.value for observation in self._observations]
 
     @property
     def best(self) -> Observation:
         """Observation with the best value for the goal; the earliest of equal ones."""
         if not self._observations:
             raise ValueError("history must hold at least one observation to have a best one")
-        return self._observations[self.goal.best_of(self.values.tolist())]
+        return self._observations[self.goal.best_of(self._answers)]
 
     @property
     @on_cpu_by_default
     def best_so_far(self) -> Tensor:
-        """The best value up to each round, float64."""
-        return torch.tensor(self.goal.best_so_far(self.values.tolist()), dtype=torch.float64)
+        """The best value up to each round, float64; with several outcomes, the best weighted sum.
+
+        NaN where no answer has kept the limits yet.
+        """
+        return torch.tensor(self.goal.best_so_far(self._answers), dtype=torch.float64)
 
     @on_cpu_by_default
     def simple_regret(self, optimum: float) -> Tensor:
@@ -123,6 +139,8 @@ class History:
     @on_cpu_by_default
     def cumulative_regret(self, optimum: float) -> Tensor:
         """Sum of the gaps between the optimum and each value so far (``R_t``)."""
+        if self.goal.names:
+            raise ValueError("cumulative_regret is there for one outcome alone: see best_so_far")
         least = self.goal.loss(validate.number(optimum=optimum))
         return (self.goal.loss(self.values) - least).cumsum(dim=0)
 
@@ -140,10 +158,14 @@ class History:
             {
                 "round": range(1, len(self) + 1),
                 "index": self.indices,
-                "value": self.values.numpy(),
+                **self._columns(),
                 "best": self.best_so_far.numpy(),
             }
         )
+
+    def _columns(self) -> dict[str, Any]:
+        values, names = self.values.numpy(), self.outcome_names
+        return {name: values[:, i] for i, name in enumerate(names)} if names else {"value": values}
 
     def __len__(self) -> int:
         return len(self._observations)
@@ -157,16 +179,19 @@ class History:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        if self.goal.names:
+            said = f", {self.goal.progress(self._answers)}" if self._observations else ""
+            return f"History(rounds={len(self)}{said})"
         best = f", best={self.best.value:.6g} at row {self.best.index}" if self._observations else ""
         return f"History(rounds={len(self)}{best})"
 
 
-def _pairs(observations: Any) -> Iterable[Any]:
+def _pairs(observations: Any, outcomes: tuple[str, ...]) -> Iterable[Any]:
     """Pairs of row and value, whatever they came in."""
     no_query("history", observations)
     names = column_names(observations)
     if names is not None:
-        return _of_frame(observations, names)
+        return _of_frame(observations, names, outcomes)
     if row_labels(observations) is not None or not isinstance(observations, Iterable):
         raise ValueError(f"{_WANTED}: the labels of a Series may be rows or not")
     if isinstance(observations, (str, bytes, Mapping)):
@@ -174,9 +199,11 @@ def _pairs(observations: Any) -> Iterable[Any]:
     return observations
 
 
-def _of_frame(frame: Any, names: list[Any]) -> list[tuple[Any, Any]]:
-    columns = {}
-    for name in ("index", "value", *(["round"] if "round" in names else [])):
+def _of_frame(frame: Any, names: list[Any], outcomes: tuple[str, ...]) -> list[tuple[Any, Any]]:
+    if outcomes:  # all that were told, in their order, and not only those that count
+        outcomes = tuple(name for name in names if name not in (*_COLUMNS, "best"))
+    columns, values = {}, outcomes or ("value",)
+    for name in ("index", *values, *(["round"] if "round" in names else [])):
         if names.count(name) != 1:
             raise ValueError(f"{_WANTED}: it must have the column {name} once")
         columns[name], missing = cells(frame, name)
@@ -185,4 +212,6 @@ def _of_frame(frame: Any, names: list[Any]) -> list[tuple[Any, Any]]:
     order = range(len(columns["index"]))
     if "round" in columns:
         order = sorted(order, key=columns["round"].__getitem__)
+    if outcomes:
+        return [(columns["index"][i], {name: columns[name][i] for name in outcomes}) for i in order]
     return [(columns["index"][i], columns["value"][i]) for i in order]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, overload
 
 import torch
-from botorch.models import SingleTaskGP
+from botorch.models import ModelListGP, SingleTaskGP
 
 from botorch_private._base import validate
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.goals import Above, Goal, Maximize
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -25,15 +26,13 @@ from botorch_private.modeler.goals.above import RowsAbove, rows_above
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring
 from botorch_private.modeler.history import History
-from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
-from botorch_private.modeler.models.label_posterior import discrete_posterior
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
-from botorch_private.modeler.models.posterior import DiscretePosterior
-from botorch_private.modeler.models.standardized import require_outcome
 from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain
+from botorch_private.modeler.sharded.opening import opened, sharded
+from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior
 from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
 
 
@@ -54,10 +53,10 @@ class Modeler:
     `posterior` have them as the goal turns them: with `Minimize`, minus the outcome.
 
     Args:
-        release: What the curator released.
+        release: What the curator released, in one piece or in parts.
         failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
-        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`. None: the largest
-            outcome.
+        goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`; where records have
+            several outcomes, `Scalarized` or `Constrained`. None: the largest outcome.
         n_initial: Random rows before the model is used, >= 1.
         refit_every: Hyperparameters are refitted after so many observations; between refits the
             latest ones are kept.
@@ -85,7 +84,12 @@ class Modeler:
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
         max_memory: Bytes that the `DiscretePosterior` may keep between rounds; what does not fit is
-            recomputed. 1 GiB by default: a million rows and 134 observations in float64.
+            recomputed. 1 GiB by default: a million rows and 134 observations in float64. With
+            ``engine="ray"``, in each of its processes.
+        engine: "process": all rows are here. "ray": processes of a cluster hold the rows of a release in
+            parts (`ReleasedParts`), and get O(t r) numbers a round; the same rows are asked.
+        address: Of a Ray cluster that runs, such as "auto"; None: one is started on this machine.
+        workers: Processes that hold rows; None: one a CPU.
 
     Example:
         >>> modeler = Modeler(release)
@@ -98,7 +102,7 @@ class Modeler:
     @on_cpu_by_default
     def __init__(
         self,
-        release: Release,
+        release: Release | ReleasedParts,
         failure_probability: float = 0.025,
         *,
         goal: Goal | None = None,
@@ -119,13 +123,27 @@ class Modeler:
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
         max_memory: int = DEFAULT_MEMORY,
+        engine: str = "process",
+        address: str | None = None,
+        workers: int | None = None,
     ) -> None:
-        if not isinstance(release, Release):
-            raise TypeError(f"release must be a Release, got {type(release).__name__}")
         validate.probability(failure_probability=failure_probability)
         goal = Maximize() if goal is None else goal
         self.pursuit = pursuit_of(goal)
+        if dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+        release = opened(
+            release,
+            engine=engine,
+            address=address,
+            workers=workers,
+            dtype=dtype,
+            device=device,
+            denoise=denoise,
+            several=bool(goal.names),
+        )
         goal.require(len(release.candidates))
+        _require_outcomes(goal, release)
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
         if beta is not None:
             validate.non_negative(beta=beta)
@@ -137,8 +155,6 @@ class Modeler:
         self._exploring = Exploring(failure_probability, beta, beta_scale, exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         validate.flag(ard=ard)
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
         self.release, self.failure_probability, self.goal = release, failure_probability, goal
@@ -155,15 +171,17 @@ class Modeler:
         inputs = DenoisedRelease.of(release) if denoise else release
         if release.cells is None:
             ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
-        self._candidates = inputs.candidates.to(device=device, dtype=dtype)
-        self._told: dict[int, float] = {}
+        rows: Any = inputs.candidates
+        self._candidates = rows if sharded(release) else rows.to(device=device, dtype=dtype)
+        self._told: dict[int, Any] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
-        self._posterior: DiscretePosterior | None = None
-        make = partial(make_model, inputs, noise_aware=noise_aware, outcome_noise=outcome_noise)
-        self._make = partial(make, ard=ard, prior=prior, device=device, dtype=dtype)
-        self._fit = LatestFit(self._make)
-        for index, value in History(history):
+        self._posterior: Any = None
+        make = partial(make_model, noise_aware=noise_aware, outcome_noise=outcome_noise)
+        make = partial(make, ard=ard, prior=prior, device=device, dtype=dtype)
+        self._make_fit = partial(self.pursuit.fit, make, inputs)
+        self._fit = self._make_fit()
+        for index, value in History(history, goal=goal):
             self.tell(index, value)
         for row in skipped:
             self.skip(row)
@@ -206,10 +224,13 @@ class Modeler:
     def load(
         cls,
         path: str | os.PathLike[str],
-        release: Release,
+        release: Release | ReleasedParts,
         *,
         device: torch.device | str | None = None,
         max_memory: int = DEFAULT_MEMORY,
+        engine: str = "process",
+        address: str | None = None,
+        workers: int | None = None,
     ) -> Self:
         """Make the modeler that goes on as the one that was saved would have, with the same picks.
 
@@ -218,6 +239,9 @@ class Modeler:
             release: The release that it is about.
             device: As in `Modeler`; not in the file.
             max_memory: As in `Modeler`; not in the file.
+            engine: As in `Modeler`; not in the file, and so are the next two.
+            address: As in `Modeler`.
+            workers: As in `Modeler`.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -226,7 +250,7 @@ class Modeler:
         """
         path = Path(path)
         state = ModelerState.load(path)
-        if not isinstance(release, Release):
+        if not isinstance(release, Release | ReleasedParts):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         state.require(release, path)
         modeler = cls(
@@ -238,6 +262,9 @@ class Modeler:
             generator=torch.Generator().manual_seed(state.seed),
             device=device,
             max_memory=max_memory,
+            engine=engine,
+            address=address,
+            workers=workers,
             **state.settings,
         )
         modeler._draws = state.draws or modeler._draws
@@ -293,6 +320,8 @@ class Modeler:
         Raises:
             ValueError: If nothing was told yet, an argument is out of range, or no threshold is given.
         """
+        if self.goal.names:
+            raise ValueError("above is there for one outcome alone: ask posterior()[name]")
         if threshold is None:
             if not isinstance(self.goal, Above):
                 raise ValueError("threshold must be given where the goal is not Above")
@@ -308,9 +337,9 @@ class Modeler:
         """All answers as the model has them."""
         return [Observation(*each) for each in zip(self._told, self._turned(self._told), strict=True)]
 
-    def _turned(self, told: dict[int, float]) -> list[float]:
+    def _turned(self, told: dict[int, Any]) -> list[Any]:
         """Answers as the model has them."""
-        return [self.goal.sign * value for value in told.values()]
+        return [self.goal.turned(value) for value in told.values()]
 
     @property
     def pending(self) -> list[int]:
@@ -355,28 +384,29 @@ class Modeler:
         return self._pending[0] if q is None else self._pending[:wanted]
 
     @on_cpu_by_default
-    def tell(self, index: int, value: float, *, correct: bool = False) -> None:
+    def tell(self, index: int, value: float | Mapping[str, float], *, correct: bool = False) -> None:
         """Record the outcome of a row, asked for or not.
 
         Args:
             index: Row in 0..n-1.
             value: Measured outcome, in the curator's unit and sign; at most 1e150 in size. Its unit does
-                not matter.
+                not matter. With several outcomes, a dict of names to such numbers.
             correct: Replace an earlier value of the same row.
 
         Raises:
             ValueError: If the row was told another value before and `correct` is False.
         """
         row = validate.index(len(self._candidates), index=index)
-        value = validate.number(value=value)
-        require_outcome(value=value)
-        known = self._told.get(row, value)
-        if known != value and not correct:
+        answer: Any = self.goal.checked(value)
+        if self._told and self.goal.names and answer.keys() != next(iter(self._told.values())).keys():
+            raise ValueError("value must have the outcomes of the values before, and no others")
+        known = self._told.get(row, answer)
+        if known != answer and not correct:
             raise ValueError(
-                f"value must be {known} for index {row}, which was told before, got {value}: pass "
+                f"value must be {known} for index {row}, which was told before, got {answer}: pass "
                 f"correct=True to replace it"
             )
-        self._told[row] = value
+        self._told[row] = answer
         self._skipped.discard(row)
         if row in self._pending:
             self._pending.remove(row)
@@ -504,7 +534,9 @@ class Modeler:
         gain = expected_gain(left.mean, left.deviation, best)
         return ExpectedGain(*(each * left.scale for each in gain))
 
-    def _first_told(self, rounds: int | None) -> dict[int, float]:
+    def _first_told(self, rounds: int | None) -> dict[int, Any]:
+        if self.goal.names:
+            raise ValueError("what is left to find is said of one outcome alone, and goal has several")
         if not self._told:
             raise ValueError("something must be told before it can be said what is left to find")
         rounds = len(self._told) if rounds is None else rounds
@@ -518,41 +550,51 @@ class Modeler:
         if len(told) == len(self._told):
             posterior = self._updated(self._memory(again=bool(self._pending)))
         else:
-            model = self._model_by(LatestFit(self._make), len(told))
-            posterior = discrete_posterior(model, self._candidates, max_memory=NOTHING_KEPT)
+            model = self._model_by(self._make_fit(), len(told))
+            posterior = self._posterior_of(model, NOTHING_KEPT)
         return AnswersLeft.of(posterior, [*told, *self._skipped])
 
     @on_cpu_by_default
-    def model(self) -> SingleTaskGP:
+    def model(self) -> SingleTaskGP | ModelListGP:
         """Model of all observations, with fitted hyperparameters, in eval mode.
+
+        With several outcomes, a `ModelListGP` of those that count for the goal, in the order of
+        ``goal.names``.
 
         Raises:
             ValueError: If nothing was told yet.
         """
         return self._model_by(self._fit, len(self._told))
 
-    def _model_by(self, fit: LatestFit, rounds: int) -> SingleTaskGP:
+    def _model_by(self, fit: Any, rounds: int) -> Any:
         told = self._observed()[:rounds]
         since_refit = (rounds - self.n_initial) % self.refit_every
         return fit.model(told, fitted_to=max(1, rounds - since_refit))
 
     @on_cpu_by_default
-    def posterior(self) -> DiscretePosterior:
+    def posterior(self) -> Any:
         """Posterior of all rows given all observations, kept up to date from round to round.
+
+        Returns:
+            A `DiscretePosterior`; with several outcomes a dict of names to such.
 
         Raises:
             ValueError: If nothing was told yet.
         """
         return self._updated(self.max_memory)
 
-    def _updated(self, max_memory: int) -> DiscretePosterior:
+    def _updated(self, max_memory: int) -> Any:
         model = self.model()
         if self._posterior is None:
-            self._posterior = discrete_posterior(model, self._candidates, max_memory=max_memory)
+            self._posterior = self._posterior_of(model, max_memory)
         else:
             self._posterior.max_memory = max_memory
             self._posterior.update(model)
         return self._posterior
+
+    def _posterior_of(self, model: Any, max_memory: int) -> Any:
+        make = ShardedPosterior if sharded(self.release) else self.pursuit.posterior
+        return make(model, self._candidates, max_memory=max_memory)
 
     def __repr__(self) -> str:
         return f"Modeler({self.release!r}, told={len(self._told)}, pending={len(self._pending)})"
@@ -569,12 +611,17 @@ class Modeler:
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
         posterior = self._updated(self._memory(again=q > 1 or bool(self._pending)))
-        acqf = self.pursuit.acquisition(
-            posterior.hallucinate(self._pending) if self._pending else posterior,
-            max(1, rounds - self.n_initial + 1),
-            self._exploring,
-        )
-        return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+        if self._pending:
+            posterior = posterior.hallucinate(self._pending)
+        t, turn = max(1, rounds - self.n_initial + 1), self._turn()
+        if isinstance(posterior, ShardedPosterior):
+            # Of all rows: a shard knows how many it has itself.
+            exploring = self._exploring._replace(beta=self._exploring.weight(t, len(self._candidates)))
+            make = partial(self.pursuit.acquisition, t=t, exploring=exploring)
+            levelled = self.pursuit.levelled
+            return posterior.select(q, make, exclude=asked, generator=turn, levelled=levelled).tolist()
+        acqf = self.pursuit.acquisition(posterior, t, self._exploring)
+        return acqf.select(q, exclude=asked, generator=turn).tolist()
 
     def _memory(self, *, again: bool) -> int:
         """Bytes of V to keep. Where the next round has other hyperparameters it would only cost time."""
@@ -583,3 +630,17 @@ class Modeler:
     def _turn(self) -> torch.Generator:
         """Randomness of this turn: the same after a resume, which drew nothing before."""
         return torch.Generator().manual_seed(self._draws.seed + len(self._told) + len(self._pending))
+
+
+def _require_outcomes(goal: Goal, release: Release) -> None:
+    """Refuse a goal about other outcomes than the release's curator answers with."""
+    names = release.outcome_names
+    if names and not goal.names:
+        raise ValueError(
+            f"goal must be Scalarized or Constrained, since the curator answers with several numbers: "
+            f"{', '.join(names)}"
+        )
+    if names and not set(goal.names) <= set(names):
+        raise ValueError(f"goal must be about outcomes among {', '.join(names)}")
+    if goal.names and not names and release.outcome_guarantee is not None:
+        raise ValueError("goal must be about one number, since the curator answers with one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from botorch_private._base import validate
 from botorch_private._base.progress import tqdm
@@ -11,7 +12,6 @@ from botorch_private.exchange.oracle import OpenCurator, Oracle
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open, rows_left
 from botorch_private.modeler.modeler import Modeler
-from botorch_private.modeler.models.standardized import require_outcome
 from botorch_private.modeler.stopping import BoundSoFar, StopRule
 
 _QUIET_SECONDS = 2.0
@@ -82,8 +82,10 @@ def run(
         def show() -> None:
             done = len(modeler.history) - before
             if done > bar.n:
-                values = modeler.history.values.tolist()
-                shown = [modeler.goal.progress(values), f"last {values[-1]:.4g}"]
+                answers = [value for _, value in modeler.history]
+                shown = [modeler.goal.progress(answers)]
+                if not modeler.goal.names:
+                    shown.append(f"last {answers[-1]:.4g}")
                 if modeler.skipped:
                     shown.append(f"{len(modeler.skipped)} skipped")
                 bound = None if disable else bounds.latest()
@@ -109,7 +111,7 @@ def run(
             rows_left(modeler)
             index = modeler.ask()
             try:
-                modeler.tell(index, _measured(curator, index))
+                modeler.tell(index, _measured(curator, modeler, index))
                 failed = []
             except WithdrawnError:
                 modeler.skip(index)
@@ -124,7 +126,7 @@ def run(
     return modeler.history
 
 
-def _measured(curator: Oracle, index: int) -> float:
+def _measured(curator: Oracle, modeler: Modeler, index: int) -> Any:
     """The answer about a row.
 
     Raises:
@@ -139,11 +141,9 @@ def _measured(curator: Oracle, index: int) -> float:
         error.add_note(f"Row {index} was asked for, and stays the next one.")
         raise
     try:
-        value = validate.number(value=answer.value)
-        require_outcome(value=value)
+        return modeler.goal.checked(answer.value)
     except ValueError as error:
         raise NoValueError(f"row {index} has no value: {error}", index) from error
-    return value
 
 
 def _all_fail(rows: list[int]) -> NoValueError:

@@ -47,7 +47,9 @@ class BoundSoFar:
         return known.bound
 
     def latest(self) -> float | None:
-        """Bound after all answers; None before it is worth something."""
+        """Bound after all answers; None before it is worth something, and with several outcomes."""
+        if self._modeler.goal.names:
+            return None
         rounds = len(self._modeler.history)
         return self.after(rounds) if rounds >= FIRST_ROUND else None
 
@@ -78,6 +80,8 @@ class StopRule:
     ) -> None:
         if stop_below is not None:
             validate.positive(stop_below=stop_below)
+            if modeler.goal.names:
+                raise ValueError("stop_below must be left out where records have several outcomes")
             require_exploring(modeler.beta_scale)
             _require_exploring_by(modeler)
         self._modeler, self._stop_below = modeler, stop_below

@@ -40,6 +40,16 @@ BEFORE_QUESTIONS = (
 )
 UNITS = "at most D units of distance"
 ANY_AMOUNT = "any amount"
+_SEVERAL = (  # where a record has several outcomes
+    (
+        "in the outcome of one record, by any amount within the declared range",
+        "in the outcomes of one record, each by any amount within its declared range",
+    ),
+    (
+        "in its outcome by any amount within the declared range",
+        "in its outcomes, each by any amount within its declared range",
+    ),
+)
 OWN_UNITS = "at most D units of distance in each release, measured in the units of that release"
 
 
@@ -50,11 +60,13 @@ def adjacency(guarantee: Any) -> str:
     records (``shared_outcomes``), those of all records: then the answers of all of them are compared,
     each at the whole width of its range.
     """
+    said = _adjacency(guarantee)
+    if guarantee.outcome_names and guarantee.covers_outcomes:
+        for one, several in _SEVERAL:
+            said = said.replace(one, several)
     if of_whole_records(guarantee):
-        return _adjacency(guarantee).replace(UNITS, ANY_AMOUNT)
-    if in_own_units(guarantee):
-        return _adjacency(guarantee).replace(UNITS, OWN_UNITS)
-    return _adjacency(guarantee)
+        return said.replace(UNITS, ANY_AMOUNT)
+    return said.replace(UNITS, OWN_UNITS) if in_own_units(guarantee) else said
 
 
 def _adjacency(guarantee: Any) -> str:
@@ -75,7 +87,9 @@ def changes(guarantee: Any) -> list[str]:
     if of_whole_records(guarantee):
         moved = "changing one record to any other"
     said = [moved] if guarantee.covers_features else []
-    if own:
+    if own and guarantee.outcome_names:
+        said.append("changing its outcomes to any others" if said else "changing one record's outcomes")
+    elif own:
         said.append("changing its outcome to any other" if said else "changing one outcome")
     if shared:
         said.append("changing any outcomes of any records" + (" that depend on others" if own else ""))

@@ -30,6 +30,10 @@ OWN_OUTCOME = (
     "the outcome of a record is a matter of that record alone, and is answered with the same noise "
     "however often it is asked for: answers about different records do not add up"
 )
+NAMED_OUTCOMES = (
+    "a question about a record is answered with several numbers, each with noise of its own: what they "
+    "cost adds up, also where one follows from another"
+)
 OUTCOME_MISSING = "whether an outcome can be measured at all, and how long that takes, is not covered"
 SHARED_OUTCOMES = (
     "outcomes may depend on other records as well, so that all answers add up, as many as may be given"
@@ -55,7 +59,7 @@ SHUFFLED = (
     "the order of the rows is known to the curator alone, and each of the other labels was drawn as the "
     "mechanism says"
 )
-_LATER = ("steps", "log_columns")  # fields that are written where they hold something
+_LATER = ("steps", "log_columns", "outcome_name")  # fields that are written where they hold something
 RELEASES_ADD_UP = "every further release of the same records with fresh noise adds to what is spent"
 
 
@@ -86,6 +90,7 @@ class PrivacyGuarantee:
             category has a column, with a unit, for each of its values, and a change moves two of them.
         log_columns: Positions of features on a log scale, from 0. Distance is counted in factors there:
             `unit` is in natural logarithms, and one unit is the factor ``exp(unit)``.
+        outcome_name: For noise on one of several outcomes, its name, which is public.
 
     Example:
         >>> guarantee = NoisyProjection(epsilon=1.0).guarantee(n=1000, d=2)
@@ -112,6 +117,7 @@ class PrivacyGuarantee:
     outcome_range: tuple[float, float] | None = None
     steps: tuple[Step, ...] = ()
     log_columns: tuple[int, ...] = ()
+    outcome_name: str | None = None
 
     OF_A_RELEASE: ClassVar[tuple[str, ...]] = (
         OUTCOMES_NOT_COVERED,
@@ -167,6 +173,35 @@ class PrivacyGuarantee:
         return answers and OUTCOMES_ALSO_BARE not in self.assumptions
 
     @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """Names of the outcomes that it is about, where records have several."""
+        names = (part.outcome_name for part in self.parts or (self,))
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    def of_outcome(self, name: str) -> PrivacyGuarantee:
+        """The same, about one of several outcomes alone, and without its name.
+
+        Raises:
+            ValueError: If it is about no outcome of that name.
+        """
+        parts = self.parts or (self,)
+        own = tuple(replace(p, outcome_name=None) for p in parts if p.outcome_name == name)
+        if not own:
+            raise ValueError(f"name must be one of {', '.join(self.outcome_names) or 'no names'}")
+        if len(own) == 1:
+            return own[0]
+        delta = max(own[0].delta, sum(part.delta_fp for part in own))
+        epsilon = total_epsilon(own, 1.0, delta)
+        return replace(own[0], epsilon=epsilon, delta=delta, law=None, parts=own, outcome_range=None)
+
+    def naming(self, name: str) -> PrivacyGuarantee:
+        """The same about answers of outcomes, where those are one of several, with this name."""
+        if self.parts:
+            return replace(self, parts=tuple(part.naming(name) for part in self.parts))
+        assumptions = tuple(dict.fromkeys((*self.assumptions[:1], NAMED_OUTCOMES, *self.assumptions)))
+        return replace(self, outcome_name=name, assumptions=assumptions)
+
+    @property
     def kinds(self) -> frozenset[str]:
         """Kinds of the laws of its noise, those of all parts together."""
         laws = (part.law for part in self.parts or (self,))
@@ -174,9 +209,10 @@ class PrivacyGuarantee:
 
     @property
     def known_at_first(self) -> bool:
-        """Whether programs that read version 1 of files alone know its laws and its unit."""
+        """Whether programs that read version 1 of files alone know it: laws, unit, and one outcome."""
         parts = self.parts or (self,)
-        return self.kinds <= {"laplace", "gaussian"} and not any(part.log_columns for part in parts)
+        known = self.kinds <= {"laplace", "gaussian"} and not any(part.log_columns for part in parts)
+        return known and not self.outcome_names
 
     @property
     def shared_outcomes(self) -> bool:

@@ -97,6 +97,7 @@ def compose(guarantees: Sequence[PrivacyGuarantee], *, delta: float | None = Non
         seeded=any(each.seeded for each in sources),
         parts=parts,
         outcome_range=None,
+        outcome_name=None,
     )
 
 

@@ -85,8 +85,10 @@ def promised(guarantee: Any) -> Iterator[str]:
 def clipped(guarantee: Any) -> Iterator[str]:
     """Say to which ranges outcomes are clipped, where they are covered."""
     parts = (guarantee.parts or (guarantee,)) if guarantee.covers_outcomes else ()
-    for low, high in dict.fromkeys(p.outcome_range for p in parts if p.outcome_range is not None):
-        yield f"Outcomes are clipped to {low:g} ... {high:g}, a range that is public."
+    ranges = ((p.outcome_name, p.outcome_range) for p in parts if p.outcome_range is not None)
+    for name, (low, high) in dict.fromkeys(ranges):
+        what = "Outcomes are" if name is None else f"The outcome {name} is"
+        yield f"{what} clipped to {low:g} ... {high:g}, a range that is public."
 
 
 def _units(guarantee: Any) -> Iterator[str]:
@@ -162,6 +164,10 @@ def _several_records(guarantee: Any) -> Iterator[str]:
         yield f"  Epsilon of a person with several records{moved}: {costs}."
 
 
+def _on(guarantee: Any) -> str:
+    return "" if guarantee.outcome_name is None else f" on {guarantee.outcome_name}"
+
+
 def noise(guarantee: Any) -> str:
     """Say how wide the noise of a guarantee with a law is."""
     law = guarantee.law
@@ -175,8 +181,8 @@ def noise(guarantee: Any) -> str:
         low, high = guarantee.outcome_range
         name = "Laplace" if law.exponential else "Gaussian"
         return (
-            f"Noise: {name}, standard deviation {round_down(deviation * (high - low))} in the "
-            f"outcome's own unit, drawn once for each record and kept."
+            f"Noise{_on(guarantee)}: {name}, standard deviation {round_down(deviation * (high - low))} "
+            f"in the outcome's own unit, drawn once for each record and kept."
         )
     linear = "grows in proportion" if law.pure else "grows faster than in proportion"
     record = "its record" if law.dim == law.features else "its record's projection"

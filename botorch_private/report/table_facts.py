@@ -11,6 +11,7 @@ error is averaged over records drawn at random, with fresh noise (Monte Carlo).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ from botorch_private.curator.mechanisms import NoisyProjection, OutcomeMechanism
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import sample_on_grid
 from botorch_private.exchange.release import Release
+from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.report.attacker import feature_names, in_raw_unit
 from botorch_private.report.audit_facts import CONFIDENCE, stated_mechanism
@@ -204,15 +206,21 @@ def _answers(release: Release) -> Findings | None:
     promised = release.outcome_guarantee
     if promised is None:
         return None
-    one = promised.parts[0] if promised.parts else promised
-    if one.law is None or one.outcome_range is None:
-        return None
-    settings = one.settings
-    return answers_audit(
-        OutcomeMechanism(
-            settings["epsilon"], settings["delta"], one.outcome_range, noise=settings["noise"]
-        )
-    )
+    found = [answers_audit(each) for each in _outcome_mechanisms(promised)]
+    if len(found) < 2:
+        return found[0] if found else None
+    checks = tuple(check for each in found for check in each.checks)
+    return Findings(checks, found[0].sees, found[0].unseen)
+
+
+def _outcome_mechanisms(promised: PrivacyGuarantee) -> Iterator[OutcomeMechanism]:
+    """The mechanism of the answers, or of each outcome where records have several."""
+    for one in {part.outcome_name: part for part in promised.parts or (promised,)}.values():
+        if one.law is not None and one.outcome_range is not None:
+            settings = one.settings
+            yield OutcomeMechanism(
+                settings["epsilon"], settings["delta"], one.outcome_range, noise=settings["noise"]
+            )
 
 
 def _step(release: Release, column: Tensor) -> Cost | None:

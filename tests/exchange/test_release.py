@@ -80,6 +80,7 @@ def test_a_release_holds_rows_and_public_settings_and_nothing_else():
         "isotropic",
         "outcome_guarantee",
         "cells",
+        "outcome_names",
     ]
     assert vars(make_release()).keys() == {field.name for field in dataclasses.fields(Release)}
 
@@ -105,6 +106,7 @@ def test_the_guarantee_in_a_release_holds_public_settings_and_nothing_else():
         "parts",
         "outcome_range",
         "steps",
+        "outcome_name",
     }
 
 

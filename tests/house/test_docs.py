@@ -30,6 +30,7 @@ def named(dotted):
     return getattr(import_module(home), name)
 
 
+@pytest.mark.filterwarnings("ignore:ax:DeprecationWarning")  # Ax's own, of where its modules are
 @pytest.mark.parametrize("home", ["", ".audit", ".datasets", ".report", ".theory"])
 def test_every_public_name_has_one_entry(home):
     module = import_module(f"botorch_private{home}")

@@ -12,8 +12,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from botorch.acquisition import LogExpectedImprovement, qMaxValueEntropy, qUpperConfidenceBound
+from botorch.acquisition import (
+    LogExpectedImprovement,
+    qLogExpectedImprovement,
+    qMaxValueEntropy,
+    qUpperConfidenceBound,
+)
 from botorch.acquisition.input_constructors import get_acqf_input_constructor
+from botorch.acquisition.objective import GenericMCObjective
 from botorch.acquisition.proximal import ProximalAcquisitionFunction
 from botorch.cross_validation import loo_cv
 from botorch.generation import MaxPosteriorSampling
@@ -99,6 +105,27 @@ def model_list(case):
         private.fantasize(case.records[NEW], copy.deepcopy(sampler)),
         plain.fantasize(case.rows[NEW], copy.deepcopy(sampler)),
     )
+
+
+@row(
+    "`ModelListGP` with constraints on some outcomes (`qLogExpectedImprovement(constraints=...)`)", "yes"
+)
+def constrained(case):
+    values = []
+    for build, X in ((case.private, case.records), (case.plain, case.rows)):
+        model = ModelListGP(build([0]), build([1]))
+        acqf = qLogExpectedImprovement(
+            model,
+            best_f=0.0,
+            sampler=SobolQMCNormalSampler(torch.Size([16]), seed=1),
+            objective=GenericMCObjective(lambda Y, X=None: -Y[..., 0]),
+            constraints=[lambda Y: 0.1 - Y[..., 1]],
+        )
+        values.append(acqf(X[TEST].unsqueeze(-2)))
+        (chosen,), _ = optimize_acqf_discrete(acqf, q=1, choices=X)
+        values.append((chosen == X).all(dim=-1).nonzero().double())
+    exactly(values[0], values[2])
+    assert torch.equal(values[1], values[3])
 
 
 @row("batched training data", "yes")

@@ -78,6 +78,11 @@ def make_folder(
     if not isinstance(objective, str):
         raise ValueError(f"objective must be a text, got a {type(objective).__name__}")
     folder = Folder(Path(path))
+    if curator.outcome_names:
+        raise ValueError(
+            f"curator must have one outcome to be served, got {len(curator.outcome_names)}: several are "
+            f"answered in one process alone, by Curator.query"
+        )
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
     outcomes = curator.outcomes if known is None else known_outcomes(known, n, objective, plausible)

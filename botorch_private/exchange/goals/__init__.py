@@ -14,6 +14,7 @@ from botorch_private.exchange.goals.top_k import TopK
 
 __all__ = ["Above", "Goal", "Maximize", "Minimize", "Target", "TopK", "goal_from_dict"]
 _KINDS: dict[Any, type[Goal]] = {goal.kind: goal for goal in (Maximize, Minimize, Above, TopK, Target)}
+_OF_SEVERAL = ("scalarized", "constrained")
 
 
 def goal_from_dict(values: Any) -> Goal:
@@ -26,9 +27,14 @@ def goal_from_dict(values: Any) -> Goal:
     version, kind = fields.pop("version", VERSION), fields.pop("kind", None)
     if version != VERSION:
         raise ValueError("goal must be of this version: upgrade botorch-private if it is newer")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise ValueError(f"goal must be of a kind among {', '.join(_KINDS)}, got another one")
+    if not isinstance(kind, str) or kind not in (*_KINDS, *_OF_SEVERAL):
+        kinds = ", ".join((*_KINDS, *_OF_SEVERAL))
+        raise ValueError(f"goal must be of a kind among {kinds}, got another one")
     try:
+        if kind in _OF_SEVERAL:  # which need PyTorch, and the curator's server does without
+            from botorch_private.exchange import named_goals
+
+            return named_goals.KINDS[kind](**fields)
         return _KINDS[kind](**fields)
     except TypeError:
         raise ValueError(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 if TYPE_CHECKING:  # the curator's server does without PyTorch
     from torch import Tensor
 
+LARGEST_OUTCOME = 1e150  # its square is a number
 Value = TypeVar("Value", float, "Tensor")
 VERSION = 1  # of `to_dict`
 
@@ -28,6 +29,28 @@ class Goal(ABC):
 
     kind: ClassVar[str]
     sign: ClassVar[float] = 1.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the outcomes that count, where records have several; empty where they have one."""
+        return ()
+
+    def checked(self, value: Any) -> Any:
+        """Check an answer of the curator: a finite number, not too large for a model.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        from botorch_private._base import validate  # which needs PyTorch
+
+        number = validate.number(value=value)
+        if abs(number) > LARGEST_OUTCOME:
+            raise ValueError(f"value must be at most {LARGEST_OUTCOME:g} in size: choose a larger unit")
+        return number
+
+    def turned(self, value: Any) -> Any:
+        """An answer as the model has it."""
+        return self.sign * value
 
     @abstractmethod
     def loss(self, value: Value) -> Value:

@@ -13,9 +13,11 @@ from botorch_private.exchange.goals import (
     TopK,
     goal_from_dict,
 )
+from botorch_private.exchange.named_goals import Constrained, Scalarized
 from botorch_private.modeler.goals.above import AllAbove
 from botorch_private.modeler.goals.one_best import OneBest
 from botorch_private.modeler.goals.pursuit import Pursuit
+from botorch_private.modeler.goals.several import BestOfSeveral
 from botorch_private.modeler.goals.target import Nearest
 from botorch_private.modeler.goals.top_k import FirstK
 
@@ -26,6 +28,8 @@ _PURSUITS: dict[type[Goal], type[Pursuit[Any]]] = {
     Above: AllAbove,
     TopK: FirstK,
     Target: Nearest,
+    Scalarized: BestOfSeveral,
+    Constrained: BestOfSeveral,
 }
 
 
@@ -38,7 +42,7 @@ def pursuit_of(goal: Any) -> Pursuit[Any]:
     if type(goal) not in _PURSUITS:
         found = "a class" if isinstance(goal, type) else type(goal).__name__
         raise TypeError(
-            f"goal must be Maximize(), Minimize(), Above(threshold), TopK(k) or Target(value), got "
-            f"{found}"
+            f"goal must be Maximize(), Minimize(), Above(threshold), TopK(k) or Target(value), and with "
+            f"several outcomes Scalarized(weights) or Constrained(...), got {found}"
         )
     return _PURSUITS[type(goal)](goal)

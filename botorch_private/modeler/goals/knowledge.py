@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,7 +37,8 @@ class Knowledge:
     """Rows, answers and their posterior.
 
     Args:
-        posterior: Of all rows, given the answers.
+        posterior: Of all rows, given the answers; of several outcomes `NamedPosteriors`, with which each
+            is asked `about`.
         told: Measured rows.
         values: Their answers, as the goal turns them for the model.
         skipped: Rows that will not be measured.
@@ -45,29 +46,34 @@ class Knowledge:
 
     def __init__(
         self,
-        posterior: DiscretePosterior,
+        posterior: Any,
         told: Sequence[int],
-        values: Sequence[float],
+        values: Sequence[Any],
         skipped: Iterable[int],
     ) -> None:
         self.told, self.values = list(told), list(values)
-        self._posterior, self._closed = posterior, [*told, *skipped]
+        self.posterior, self._closed = posterior, [*told, *skipped]
+
+    def about(self, posterior: DiscretePosterior, values: Sequence[float]) -> Knowledge:
+        """Of the same rows, but another outcome."""
+        skipped = self._closed[len(self.told) :]
+        return Knowledge(posterior, self.told, values, skipped)
 
     @cached_property
     def ranking(self) -> Ranking:
         """Moments of all rows, in the model's units."""
-        return self._posterior.ranking()
+        return self.posterior.ranking()
 
     @cached_property
     def rows_left(self) -> Tensor:
         """Rows that may still be measured, in order."""
-        there = torch.ones(len(self._posterior.candidates), dtype=torch.bool)
+        there = torch.ones(len(self.posterior.candidates), dtype=torch.bool)
         there[self._closed] = False
         return there.nonzero().squeeze(-1)
 
     @cached_property
     def _left(self) -> AnswersLeft:
-        return AnswersLeft.of(self._posterior, self._closed)
+        return AnswersLeft.of(self.posterior, self._closed)
 
     def in_model_units(self, value: float) -> float:
         """An outcome, as the goal turns it, in the units of the ranking."""

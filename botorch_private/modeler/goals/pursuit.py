@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from torch import Tensor
 
 from botorch_private.exchange.goals import Goal
+from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.acquisition.schedule import beta_of
 from botorch_private.modeler.goals.knowledge import Knowledge
+from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.answers_left import AnswersLeft
-from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.models.label_posterior import discrete_posterior
 
 G = TypeVar("G", bound=Goal)
 
@@ -32,6 +36,10 @@ class Exploring(NamedTuple):
     beta_scale: float | None
     exploration: str
 
+    def weight(self, t: int, n: int) -> float:
+        """``beta`` in round ``t`` among ``n`` rows."""
+        return beta_of(t, n, **self._asdict())
+
 
 class Pursuit(ABC, Generic[G]):
     """The search for one kind of goal.
@@ -43,11 +51,25 @@ class Pursuit(ABC, Generic[G]):
     """
 
     reaches = False  # whether a bound is how far an answer may lie beyond the best one
+    levelled = False  # whether rows are scored by their distance to a level
 
     def __init__(self, goal: G) -> None:
         self.goal = goal
 
-    def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
+    def fit(self, make: Callable[..., Any], release: Release) -> Any:
+        """Where fitted hyperparameters are kept: a `LatestFit`, or its like for several outcomes.
+
+        Args:
+            make: Makes a model of a release, rows and outcomes.
+            release: What models are of.
+        """
+        return LatestFit(partial(make, release))
+
+    def posterior(self, model: Any, candidates: Tensor, *, max_memory: int) -> Any:
+        """The posterior of all rows, or the like for several outcomes."""
+        return discrete_posterior(model, candidates, max_memory=max_memory)
+
+    def acquisition(self, posterior: Any, t: int, exploring: Exploring) -> Any:
         """What rows are chosen by in round ``t``."""
         return DiscreteUCB(posterior, None, t=t, **exploring._asdict())
 

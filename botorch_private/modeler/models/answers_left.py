@@ -42,7 +42,7 @@ class AnswersLeft(NamedTuple):
         ranking = posterior.ranking()
         left = torch.ones(len(ranking.mean), dtype=torch.bool, device=ranking.mean.device)
         left[list(closed)] = False
-        scatter, known = _noise(posterior.model.likelihood)
+        scatter, known = noise_of(posterior.model.likelihood)
         mean, variance = ranking.mean[left], ranking.variance[left]
         return cls(mean, variance, scatter, known, ranking.scale, ranking.origin)
 
@@ -52,7 +52,7 @@ class AnswersLeft(NamedTuple):
         return (self.variance + (self.scatter + self.known)).sqrt()
 
 
-def _noise(likelihood: Any) -> tuple[float, float]:
+def noise_of(likelihood: Any) -> tuple[float, float]:
     """Learned and known variance of an answer, in the model's units."""
     if not isinstance(likelihood, FixedNoiseGaussianLikelihood):
         return likelihood.noise.item(), 0.0

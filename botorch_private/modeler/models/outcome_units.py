@@ -71,6 +71,10 @@ class Ranking(NamedTuple):
     scale: float
     origin: float
 
+    def standard(self, outcome: float) -> float:
+        """An outcome in these numbers."""
+        return (outcome - self.origin) / self.scale
+
 
 def ranking(model: Any, sweep: CandidateSweep, X: Tensor, *, own: Tensor | None = None) -> Ranking:
     """Moments of all candidates, fresh vectors.

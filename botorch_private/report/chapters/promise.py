@@ -89,5 +89,7 @@ def _outcomes(release: ReleaseFacts) -> Iterator[Block]:
     yield Paragraph(f"{release.name}: outcomes are covered as well, by noise of their own.")
     if not guarantee.holds:
         yield _reasons(guarantee)
-    laws = [part for part in guarantee.parts[:1] or (guarantee,) if part.law is not None]
+    parts = guarantee.parts if guarantee.outcome_names else guarantee.parts[:1]
+    each = {part.outcome_name: part for part in parts or (guarantee,)}
+    laws = [part for part in each.values() if part.law is not None]
     yield Paragraph(" ".join((*promised(guarantee), *clipped(guarantee), *map(noise, laws))))

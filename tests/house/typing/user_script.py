@@ -21,6 +21,7 @@ from botorch_private import (
     CellResponse,
     Cells,
     ClippedRecordsWarning,
+    Constrained,
     Curator,
     DenoisedRelease,
     DiscretePosterior,
@@ -52,9 +53,12 @@ from botorch_private import (
     PublicScaling,
     Release,
     ReleasedInputKernel,
+    ReleasedParts,
     RemoteCurator,
     RemoteError,
+    RowMap,
     RowsAbove,
+    Scalarized,
     SearchPrior,
     SpectralProjection,
     Target,
@@ -70,6 +74,7 @@ from botorch_private import (
     load_encoding,
     load_ranges,
     make_model,
+    release_parquet,
     run,
     save_cells,
     suggest_cells,
@@ -158,6 +163,8 @@ def two_parties(data: Dataset) -> History:
     modeler = assert_type(Modeler.load("search.json", release, device="cpu"), Modeler)
     known: History = History.from_csv(Path("values.csv"), rows=len(release.candidates))
     print(known.best, modeler.denoise, modeler.skipped)
+    several = (Scalarized({"cost": -1.0}), Constrained(minimize="cost", at_least={"safety": 0.9}))
+    print([goal.names for goal in several])
     for goal in (Maximize(), Minimize(), Above(-8.0), TopK(3), Target(-7.5)):
         wanted = Modeler(release, goal=goal, history=modeler.history)
         print(wanted.goal.best_is, wanted.recommend(), wanted.history.best_so_far)
@@ -192,6 +199,17 @@ def large_pools(release: Release, history: History) -> Tensor:
     print(posterior.model, posterior.num_observations, posterior.memory, posterior.resolution)
     denoised: Release = DenoisedRelease.of(release)
     return posterior.mean + posterior.variance.sqrt() * denoised.spread
+
+
+def large_tables(scaling: PublicScaling) -> Modeler:
+    parts: ReleasedParts = release_parquet(
+        ["a.parquet", Path("b.parquet")], "released", scaling, NoisyProjection(3.0), dtype="float32"
+    )
+    places = RowMap.load("released.map")
+    path, row, record = places.place(0)
+    first: Tensor = parts.read(0)
+    print(path, row + record, places.permutation.shape, first.shape, parts.guarantee, parts.identity)
+    return Modeler(ReleasedParts.load("released").whole())
 
 
 def remote(token: str) -> None:
