@@ -285,6 +285,37 @@ def test_two_people_share_the_queue_by_keyboard(chromium, served):
         assert page.locator("input.value[name=value]").count() == 0
 
 
+def test_a_date_and_an_instrument_are_typed_and_corrected_by_keyboard(chromium, served):
+    number = served.ask(12)["id"]
+    with opened(chromium, served, java_script_enabled=False) as page:
+        log_in(page, served)
+        page.goto(f"{served.address}/console/questions/{number}")
+        page.wait_for_selector("#value:focus")
+        page.keyboard.type("3.5")
+        tab_to(page, "Date, instrument, comment")
+        page.keyboard.press("Enter")
+        page.focus("#instrument")
+        page.keyboard.type("scale 3")
+        page.keyboard.press("Tab")
+        page.keyboard.type("fasting")
+        press(page, "Enter", "**/confirm")
+        assert "scale 3" in page.locator("dl").inner_text()
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/console?done={number}")
+        page.goto(f"{served.address}/console/measured/{number}")
+        page.fill("#instrument", "scale 4")
+        page.fill("#day", "2020-01-02")
+        page.focus("#reason")
+        page.keyboard.type("misread")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/measured/{number}?done=1")
+        history = page.locator(".history").inner_text()
+        assert "instrument scale 4, comment fasting; it was 3.5 days, instrument scale 3" in history
+        assert page.locator("main p").filter(has_text="Date: 2020-01-02").count() == 1
+    assert served.ask(12)["value"] == 3.5
+
+
 def visited(page, served, number):
     """All pages in turn, also those that say what went wrong."""
     console = f"{served.address}/console"
@@ -319,6 +350,23 @@ def visited(page, served, number):
         "/x",
     ):
         yield at(path)
+    at(f"/questions/{number}")
+    page.click("summary")
+    yield "date, instrument and comment"
+    page.fill("#value", "350")
+    page.fill("#instrument", "i" * 500)
+    page.fill("#comment", "a comment " * 50)
+    page.click("text=Enter")
+    yield "a confirmation of all that can be said"
+    at(f"/questions/{number}")
+    page.fill("#instrument", "")
+    page.evaluate("document.querySelector('#comment').removeAttribute('maxlength')")
+    page.fill("#comment", "c" * 501)
+    page.click("text=Enter")
+    yield "a comment that is too long"
+    page.fill("#comment", "")
+    page.fill("#value", "3")
+    page.click("text=Enter")
     yield sent(f"/questions/{number}", value="3,500")
     yield sent(f"/questions/{number}", value="350")
     yield sent(f"/questions/{number}/refusal")
@@ -339,6 +387,18 @@ def visited(page, served, number):
     yield at(f"/measured/{settled}")
     yield sent(f"/measured/{settled}", value="x", reason="")
     yield sent(f"/measured/{settled}", value="77", reason="typo")
+    page.click("main form button")
+    at(f"/measured/{settled}")
+    page.click("summary")
+    page.fill("#day", "2020-01-02")
+    page.fill("#instrument", "a scale whose name is as long as some are, number 12")
+    page.fill("#comment", "x" * 400)
+    page.fill("#reason", "what was said of it was forgotten")
+    page.click("text=Correct it")
+    yield "a correction of what is said about a value"
+    page.click("main form button")
+    yield "a value with date, instrument and comment"
+    yield at("/measured")
     yield at(f"/questions/{settled}")
 
 
