@@ -15,7 +15,7 @@ from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances, read_circumstances
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
-from botorch_private.curator.service.trail import data_of
+from botorch_private.curator.service.trail import data_of, note
 from botorch_private.curator.service.trail_check import check_database
 
 SAID = Circumstances("2020-01-02", "scale 3", "fasting")
@@ -216,6 +216,25 @@ def test_they_are_corrected_with_a_reason_and_the_value_stays(service, browser):
     assert "it was 3 days, date 2020-01-02, instrument scale 3, comment fasting. misread" in page.text
     assert service.store.query(1).revision == 0
     assert check_database(service.store).problem == ""
+
+
+def test_a_correction_of_an_earlier_version_is_shown_as_it_was(service, browser):
+    service.measure(1, 3.0)
+    store = service.store
+    store.submit(
+        lambda each: note(each, store.clock(), "corrected", token=2, query=1, detail="30.0: a: b")
+    ).result()
+    assert "test: value corrected; it was 30 days. a: b" in browser.open("/console/measured/1").text
+
+
+def test_the_history_says_who_corrected_and_who_was_nobody(service, browser):
+    service.measure(1, 3.0)
+    store, name = service.store, service.store.identifier(0)
+    take_in(store, f"identifier,value,reason\n{name},4,typo\n", SheetForm(), token=None, dry=False)
+    service.client.app.state.refusals.note("foreign_form", "console", query=1)
+    page = browser.open("/console/measured/1").text
+    assert "the curator: value corrected, 4 days; it was 3 days. typo" in page
+    assert "somebody: nothing was stored. the form was not sent by the console" in page
 
 
 # --- sheets and export ---
