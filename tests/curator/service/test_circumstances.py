@@ -297,6 +297,16 @@ def test_a_sheet_that_says_nothing_about_them_changes_none(store):
     assert store.query(1).circumstances == SAID
 
 
+def test_the_console_counts_corrections_apart(service, browser):
+    service.ask(1)
+    service.measure(1, 3.0)
+    names = [service.store.identifier(row) for row in (0, 1)]
+    page = browser.upload(f"identifier,value,reason\n{names[0]},4,typo\n{names[1]},5,\n")
+    assert "New values 1 Corrections 1" in page.text
+    page = browser.send("/console/sheet/store")
+    assert "The sheet is stored: 1 new value, 1 correction." in page.text
+
+
 def test_a_reason_where_nothing_is_stored_is_refused(store):
     found = taken(store, "ID,3,,,,", "ID,3,,,,typo")
     assert [(each.row, each.why) for each in found.refused] == [
