@@ -254,12 +254,7 @@ def publish_more(
         )
     (n, r), (m, d) = old.candidates.shape, table.shape
     refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d + 2 * (n + m)) + _CHUNK, m, d)
-    guarantee = replace(old.guarantee, records=n + m)
-    if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
-        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    again = repeats or JOINED_AGAIN in guarantee.assumptions
-    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
-    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
+    guarantee = guarantee_of_more(old, m, repeats=repeats, seeded=entropy.seeded)
     _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
     inputs = _inputs(scaling, table)
     if ledger is not None:
@@ -280,6 +275,18 @@ def publish_more(
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
         permuted = torch.cat([published.permutation, n + order])
         return replace(published, release=release, permutation=permuted)
+
+
+def guarantee_of_more(
+    release: Release, m: int, *, repeats: bool = False, seeded: bool = False
+) -> PrivacyGuarantee:
+    """What a release will promise once ``m`` further records joined it; from public parameters alone."""
+    guarantee = replace(release.guarantee, records=len(release.candidates) + m)
+    if seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
+        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
+    again = repeats or JOINED_AGAIN in guarantee.assumptions
+    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
+    return replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
 
 
 def _inputs(domain: Domain, table: Tensor) -> Callable[[Tensor], Tensor]:

@@ -115,15 +115,20 @@ class CellResponse:
         entropy = entropy_from(generator)
 
         def tell(cells: Tensor) -> Tensor:
-            numbers = _checked(cells, self.law.cells)
-            labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
-            return labels if cells.dtype == CELL_NUMBER else labels.double()
+            return labels_of(cells, self.law, entropy)
 
         return Drawn(tell(scaled), more=tell)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Tell ``n x 1`` cell numbers once, and return the ``n x 1`` labels alone."""
         return self.draw(scaled, generator=generator).rows
+
+
+def labels_of(cells: Tensor, law: ResponseLaw, entropy: Entropy) -> Tensor:
+    """Tell ``n x 1`` cell numbers: ``n x 1`` labels, int16 where the numbers are."""
+    numbers = _checked(cells, law.cells)
+    labels = torch.from_numpy(told(numbers, law, entropy)).unsqueeze(-1)
+    return labels if cells.dtype == CELL_NUMBER else labels.double()
 
 
 def told(cells: np.ndarray, law: ResponseLaw, entropy: Entropy) -> np.ndarray:
