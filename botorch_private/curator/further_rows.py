@@ -13,15 +13,13 @@ from botorch_private.curator.existing_release import published_earlier
 from botorch_private.curator.mechanisms.base import check_scaled
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.mechanisms.noise import noised
-from botorch_private.curator.publish import Domain, Published
+from botorch_private.curator.publish import Domain, Published, require_own_outcomes
 from botorch_private.exchange.release import Release
 from botorch_private.privacy.noise_law import NoiseLaw
 from botorch_private.privacy.response_law import ResponseLaw
 
 
-def published_to_grow(
-    release: Release, table: Tensor, scaling: Domain, permutation: Any
-) -> Published:
+def published_to_grow(release: Release, table: Tensor, scaling: Domain, permutation: Any) -> Published:
     """Put a release together with its order again (`published_earlier`), to be appended to.
 
     A row is a record, or its cell, with noise of its own, so that the law which the guarantee states is
@@ -31,6 +29,7 @@ def published_to_grow(
         TypeError: As in `published_earlier`.
         ValueError: As there, or if rows are not drawn from records one by one by their law alone.
     """
+    require_own_outcomes(release)
     published = published_earlier(release, table, scaling, permutation)
     promise, entropy = release.guarantee, entropy_from(None)
     law = promise.law

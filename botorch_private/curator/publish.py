@@ -240,12 +240,7 @@ def publish_more(
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
     table = scaling.check(records)
-    promised = old.outcome_guarantee
-    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
-        raise ValueError(
-            "records can only be added where outcomes are a matter of their own record, but here they "
-            "may depend on others (shared_outcomes=True): a new record would change earlier answers"
-        )
+    require_own_outcomes(old)
     if published.more is None:
         raise ValueError(
             f"rows cannot be added to a release of {old.guarantee.mechanism} here: its cost is known "
@@ -275,6 +270,16 @@ def publish_more(
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
         permuted = torch.cat([published.permutation, n + order])
         return replace(published, release=release, permutation=permuted)
+
+
+def require_own_outcomes(release: Release) -> None:
+    """Refuse further records where an outcome may depend on other records."""
+    promised = release.outcome_guarantee
+    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
+        raise ValueError(
+            "records can only be added where outcomes are a matter of their own record, but here they "
+            "may depend on others (shared_outcomes=True): a new record would change earlier answers"
+        )
 
 
 def guarantee_of_more(

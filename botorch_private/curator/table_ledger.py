@@ -82,7 +82,9 @@ def ledger_to_grow(table: Path, n: int, *, named: Path | None, own: Path) -> Led
             f"release was entered in by --ledger FILE (where there never was one, that is {own})"
         )
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"the ledger {path} must be writable, since the new rows are entered there")
+        raise PermissionError(
+            f"the ledger {path} must be writable, since the new rows are entered there"
+        )
     ledger = Ledger(path=path)
     entries = list(ledger.entries)
     if ledger.records < n or not all(each in entries for each in Ledger(path=own).entries):

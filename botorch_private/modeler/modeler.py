@@ -189,6 +189,7 @@ class Modeler:
         """
         ModelerState(
             release=self.release.identity,
+            rows=(len(self._candidates), self.release.rows_digest()),
             settings={name: getattr(self, name) for name in SETTINGS},
             history=[(row, value) for row, value in self._told.items()],
             pending=self.pending,
@@ -213,7 +214,7 @@ class Modeler:
 
         Args:
             path: File of `save`, or the state that ``botorch-private optimize`` keeps.
-            release: The release that it is about.
+            release: The release that it is about, or one that grew from it (`Curator.add`).
             device: As in `Modeler`; not in the file.
             max_memory: As in `Modeler`; not in the file.
 

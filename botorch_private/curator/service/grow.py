@@ -102,8 +102,8 @@ def grow(
 
     Raises:
         OSError: If a file is missing or the disk is full.
-        ValueError: If a server uses the folder, its release cannot grow, or the table, its first records,
-            the ranges or the ledger are not those of the folder; nothing is released then.
+        ValueError: If a server uses the folder, its release cannot grow, or the first records of the
+            table, the ranges or the ledger are not those of the folder; nothing is released then.
         BudgetError: If the ledger's budget does not allow for it; nobody is asked then.
     """
     folder.refuse_strangers()
@@ -198,16 +198,14 @@ def _words(
     return "\n\n".join(words)
 
 
-def _names(
-    store: Store, table: Path, column: str | None, count: int, dialect: Dialect
-) -> list[str]:
+def _names(store: Store, table: Path, column: str | None, count: int, dialect: Dialect) -> list[str]:
     """Identifiers of all records: those of the first ones must be as they were."""
     before = store.names_of_records()
     if column is None:
         names = [f"record {i + 1}" for i in range(count)]
         if before != names[: len(before)]:
             raise ValueError(
-                "identifiers must be given: the records of this folder are called by a column of the table"
+                "identifiers must be given: records of this folder are called by a column of the table"
             )
         return names
     names = checked_identifiers(
@@ -270,5 +268,5 @@ def _refuse_full_disk(folder: Folder, release: Release, records: Tensor, *, kept
     free = shutil.disk_usage(folder.path).free
     if size > free:
         raise OSError(
-            f"folder must be on a disk with room for {in_words(size)}, but {in_words(free)} are free there"
+            f"folder must be on a disk with room for {in_words(size)}, but {in_words(free)} are free"
         )
