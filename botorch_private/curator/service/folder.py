@@ -139,7 +139,7 @@ class Folder:
         Raises:
             ValueError: If the database cannot be read.
         """
-        for path in (self.coming_release, self.records):
+        for path in (self.coming_release, self.records, self.ledger):
             for draft in self.path.glob(f".{path.name}.*"):
                 draft.unlink()
         if not self.coming_release.exists():
