@@ -118,8 +118,8 @@ def _fitting(path: Path, table: Path, n: int) -> Ledger:
         raise ValueError(
             f"the ledger {path} is of a table of {ledger.records} records, but {table} has {n}: what "
             f"was spent on which record cannot be told. Is it another table? Then name another ledger "
-            f"by --ledger FILE. Did records join or leave? Then restore the table that was released; in "
-            f"Python, records join by Curator.add"
+            f"by --ledger FILE. Did records join or leave? Then restore the table that was released; "
+            f"records join by 'curator add' or, in Python, by Curator.add"
         )
     return ledger
 

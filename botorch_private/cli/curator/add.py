@@ -68,7 +68,7 @@ def _add(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.grow import grow
     from botorch_private.curator.service.question import ServiceError
 
-    arguments = {"identifiers": "--id", "known": "--known", "repeats=True": "--repeats"}
+    arguments = {"identifiers": "--id", "known": "--known"}
     with refusals(options, BudgetError, ServiceError, arguments=arguments), usable(options.folder):
         grown = grow(
             Folder(options.folder),

@@ -61,6 +61,7 @@ class Questions:
         self._transport, self._identity = transport, identity
         self._known_as = known_as or identity
         self._rows, self._max_queries = rows, max_queries
+        self._served = rows  # by now: others may ask for rows that joined meanwhile
         self.numbers: dict[int, int] = {}
         self.withdrawn: dict[int, int] = {}
         self._lost: dict[int, Backoff] = {}  # row -> pauses after its question was lost
@@ -93,7 +94,11 @@ class Questions:
             RemoteError: If it is another one.
         """
         facts = self._transport.get("/v1/release")
-        if facts.get("identity") != self._identity and self._identity not in earlier_of(facts):
+        try:
+            known = {facts["identity"], *earlier_of(facts)}
+        except (KeyError, TypeError, ValueError):
+            raise self._transport.no_curator("is not one") from None
+        if self._identity not in known:
             raise RemoteError(
                 "other_release",
                 f"{self._transport.url} serves another release by now: its rows are others, so begin "
@@ -212,6 +217,9 @@ class Questions:
 
     def _read(self, found: Any) -> Shown:
         shown = read_shown(found)
-        if shown is None or not 0 <= shown.row < self._rows:
+        if shown is not None and shown.row >= self._served:
+            rows = self.facts().get("rows")
+            self._served = rows if isinstance(rows, int) else self._served
+        if shown is None or not 0 <= shown.row < self._served:
             raise self._transport.no_curator("answers about a question with something else")
         return shown

@@ -252,3 +252,16 @@ def test_init_refuses_known_outcomes_that_are_none_before_anything_is_spent(
     assert "secret" not in error
     assert not (table / "clinic").exists()
     assert not (table / "table.csv.ledger.json").exists()
+
+
+def test_a_known_outcome_answers_a_question_that_somebody_took_and_ends_that(service):
+    """A value that is there need not be measured: nobody waits for whoever took the question."""
+    store = service.store
+    service.ask(row_of(store, IDENTIFIERS[5]))
+    store.agenda.take([1], 2, days=3).result()
+    found = store.know(outcomes((IDENTIFIERS[5], 4.0)), None).result()
+    assert [each.id for each in found.answered] == [1]
+    assert store.counts.taken_by(2) == 0
+    assert service.measure(1, 4.0).status_code == 200  # the same value from whoever took it
+    refused = service.measure(1, 5.0)
+    assert (refused.status_code, refused.json()["code"]) == (409, "measured")

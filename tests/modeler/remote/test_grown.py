@@ -1,6 +1,8 @@
 """A release that grew: a search of the shorter one goes on with the longer one, and is not misled."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -68,29 +70,35 @@ def test_the_longer_release_and_the_shorter_one_know_each_other(grown):
     assert not longer.begins_with(another.release)
 
 
+def shown(number, row):
+    return {"id": number, "row": row, "state": "pending", "value": None, "revision": 0}
+
+
 class Sent:
     """A transport that has one release to send, and says what the server says."""
 
     url = "http://curator"
 
     def __init__(self, release, facts=None):
-        self.release, self.facts, self.keys = release, facts, []
+        self.release, self.facts, self.keys, self.questions = release, facts, [], []
 
     def download(self, path, file, etag):
         if etag == self.release.identity:
             return False
-        place = file.name + ".sent"
-        self.release.save(place)
-        with open(place, "rb") as sent:
-            file.write(sent.read())
+        with tempfile.TemporaryDirectory() as place:
+            self.release.save(Path(place, "sent"))
+            file.write(Path(place, "sent").read_bytes())
         return True
 
     def get(self, path, **_):
-        return self.facts
+        return {"queries": self.questions} if path == "/v1/queries" else self.facts
+
+    def no_curator(self, why):
+        return RemoteError("no_curator", why)
 
     def post(self, path, body, key):
         self.keys.append(key)
-        return {"id": 1, "row": body["row"], "state": "pending", "value": None, "revision": 0}
+        return shown(1, body["row"])
 
 
 def test_the_longer_release_replaces_the_file_only_if_it_begins_with_its_rows(grown, tmp_path):
@@ -120,3 +128,23 @@ def test_a_question_keeps_its_key_and_a_server_that_grew_is_still_the_same():
     with pytest.raises(RemoteError, match="serves another release by now"):
         Questions(after, "c" * 64, 5, None).facts()
     assert earlier_of({}) == {}
+
+
+def test_questions_of_others_about_rows_that_joined_do_not_end_a_search_of_the_shorter_release():
+    first = "a" * 64
+    grown = {"identity": "b" * 64, "rows": 8, "earlier": [{"identity": first, "rows": 5}]}
+    transport = Sent(None, grown)
+    questions = Questions(transport, first, 5, None)
+    number = questions.ask(3)
+    transport.questions = [shown(number, 3), shown(2, 7)]
+    found, lost = questions.look()
+    assert ([each.row for each in found], lost) == ([3, 7], [])
+    transport.questions = [shown(number, 3), shown(2, 8)]  # of no row that there is
+    with pytest.raises(RemoteError, match="answers about a question with something else"):
+        questions.look()
+
+
+def test_a_server_that_says_nonsense_of_earlier_releases_is_none():
+    questions = Questions(Sent(None, {"identity": "a" * 64, "earlier": [3]}), "a" * 64, 5, None)
+    with pytest.raises(RemoteError, match="is not one"):
+        questions.facts()
