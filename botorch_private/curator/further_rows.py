@@ -38,7 +38,7 @@ def published_to_grow(release: Release, table: Tensor, scaling: Domain, permutat
     plain = not release.isotropic and promise.mechanism == "NoisyProjection"
     if not (plain and isinstance(law, NoiseLaw) and law.dim == promise.features):
         raise ValueError(
-            f"rows cannot be added to this release of {promise.mechanism}: they are projected or turned "
+            f"rows cannot be added to this release of {release.guarantee.mechanism}: they are projected or turned "
             f"by a matrix that was drawn once and kept nowhere. Records can join a release without a "
             f"projection, or of cells"
         )

@@ -16,6 +16,7 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.goals import Goal, goal_from_dict
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.exchange.search_prior import SearchPrior
 
 FORMAT = FileFormat(
@@ -161,8 +162,13 @@ class ModelerState:
             rows=None if rows is None else (_row(rows[0]), str(rows[1])),
         )
 
+<<<<<<< HEAD
     def require(self, release: Release, path: Path) -> None:
         """Refuse a release that the search is not about, and that did not grow from it either.
+=======
+    def require(self, release: Release | ReleasedParts, path: Path) -> None:
+        """Refuse a release that the search is not about.
+>>>>>>> main
 
         Raises:
             ValueError: If it is another one.
