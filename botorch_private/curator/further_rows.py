@@ -32,14 +32,14 @@ def published_to_grow(release: Release, table: Tensor, scaling: Domain, permutat
     require_own_outcomes(release)
     published = published_earlier(release, table, scaling, permutation)
     promise, entropy = release.guarantee, entropy_from(None)
-    law = promise.law
-    if isinstance(law, ResponseLaw) and promise.mechanism == "CellResponse":
+    law, mechanism = promise.law, promise.mechanism
+    if isinstance(law, ResponseLaw) and mechanism == "CellResponse":
         return replace(published, more=lambda cells: labels_of(cells, law, entropy))
-    plain = not release.isotropic and promise.mechanism == "NoisyProjection"
+    plain = not release.isotropic and mechanism == "NoisyProjection"
     if not (plain and isinstance(law, NoiseLaw) and law.dim == promise.features):
         raise ValueError(
-            f"rows cannot be added to this release of {release.guarantee.mechanism}: they are projected or turned "
-            f"by a matrix that was drawn once and kept nowhere. Records can join a release without a "
+            f"rows cannot be added to this release of {mechanism}: they are projected or turned by a "
+            f"matrix that was drawn once and kept nowhere. Records can join a release without a "
             f"projection, or of cells"
         )
     return replace(

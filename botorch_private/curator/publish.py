@@ -249,18 +249,8 @@ def publish_more(
         )
     (n, r), (m, d) = old.candidates.shape, table.shape
     refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d + 2 * (n + m)) + _CHUNK, m, d)
-<<<<<<< HEAD
     guarantee = guarantee_of_more(old, m, repeats=repeats, seeded=entropy.seeded)
-    _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
-=======
-    guarantee = replace(old.guarantee, records=n + m)
-    if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
-        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    again = repeats or JOINED_AGAIN in guarantee.assumptions
-    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
-    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
     warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
->>>>>>> main
     inputs = _inputs(scaling, table)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)

@@ -143,7 +143,7 @@ class Release:
             count: How many rows; None: all.
         """
         rows = self.candidates if count is None else self.candidates[:count]
-        return release_digest(0, str(rows.dtype), rows.shape, "", _bytes(rows))
+        return release_digest(0, str(rows.dtype), rows.shape, "", [_bytes(rows)])
 
     def begins_with(self, earlier: Release) -> bool:
         """Whether the rows of an earlier release are the first of this one, bit for bit."""
@@ -286,13 +286,8 @@ def settings_from(text: str) -> dict[str, Any]:
 
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
-<<<<<<< HEAD
-    rows = _bytes(candidates)
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, rows)
-=======
-    rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, [rows])
->>>>>>> main
+    rows, dtype = [_bytes(candidates)], str(candidates.dtype)
+    return release_digest(written.version, dtype, candidates.shape, settings, rows)
 
 
 def _bytes(candidates: Tensor) -> memoryview:

@@ -33,7 +33,7 @@ from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain
 from botorch_private.modeler.sharded.opening import opened, sharded
 from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior
-from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
+from botorch_private.modeler.state import SETTINGS, Draws, ModelerState, rows_of
 
 
 class Modeler:
@@ -209,7 +209,7 @@ class Modeler:
         """
         ModelerState(
             release=self.release.identity,
-            rows=(len(self._candidates), self.release.rows_digest()),
+            rows=rows_of(self.release),
             settings={name: getattr(self, name) for name in SETTINGS},
             history=[(row, value) for row, value in self._told.items()],
             pending=self.pending,

@@ -162,13 +162,8 @@ class ModelerState:
             rows=None if rows is None else (_row(rows[0]), str(rows[1])),
         )
 
-<<<<<<< HEAD
-    def require(self, release: Release, path: Path) -> None:
-        """Refuse a release that the search is not about, and that did not grow from it either.
-=======
     def require(self, release: Release | ReleasedParts, path: Path) -> None:
-        """Refuse a release that the search is not about.
->>>>>>> main
+        """Refuse a release that the search is not about, and that did not grow from it either.
 
         Raises:
             ValueError: If it is another one.
@@ -179,10 +174,19 @@ class ModelerState:
                 f"{self.release[:12]}: rows of one are not rows of the other; name another file"
             )
 
-    def _is_about_the_first_rows(self, release: Release) -> bool:
-        if self.rows is None or self.rows[0] > len(release.candidates):
+    def _is_about_the_first_rows(self, release: Release | ReleasedParts) -> bool:
+        if self.rows is None or not isinstance(release, Release):
+            return False
+        if self.rows[0] > len(release.candidates):
             return False
         return release.rows_digest(self.rows[0]) == self.rows[1]
+
+
+def rows_of(release: Release | ReleasedParts) -> tuple[int, str] | None:
+    """How many rows a release has, and their SHA-256; None of one in parts, which does not grow."""
+    if not isinstance(release, Release):
+        return None
+    return len(release.candidates), release.rows_digest()
 
 
 def _plain(value: Any) -> Any:

@@ -99,7 +99,7 @@ REVIEWED = {
         "limit",
         "low",
         "old.guarantee.mechanism",
-        "release.guarantee.mechanism",
+        "mechanism",
         "plausible[0]",
         "plausible[1]",
         "port",

@@ -114,11 +114,7 @@ class CellResponse:
         entropy = entropy_from(generator)
 
         def tell(cells: Tensor) -> Tensor:
-<<<<<<< HEAD
-            return labels_of(cells, self.law, entropy)
-=======
             return self.draw_rows(cells, NO_MAPS, entropy)
->>>>>>> main
 
         return Drawn(tell(scaled), more=tell)
 
@@ -128,9 +124,7 @@ class CellResponse:
 
     def draw_rows(self, scaled: Tensor, maps: Maps, entropy: Entropy) -> Tensor:
         """Tell some cell numbers, as `draw` does."""
-        numbers = _checked(scaled, self.law.cells)
-        labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
-        return labels if scaled.dtype == CELL_NUMBER else labels.double()
+        return labels_of(scaled, self.law, entropy)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Tell ``n x 1`` cell numbers once, and return the ``n x 1`` labels alone."""
