@@ -266,4 +266,4 @@ def test_a_known_outcome_answers_a_question_that_somebody_took_and_ends_that(ser
     assert store.agenda.count(Wanted(View.MINE), 2) == 0
     assert service.measure(1, 4.0).status_code == 200  # the same value from whoever took it
     refused = service.measure(1, 5.0)
-    assert (refused.status_code, refused.json()["code"]) == (409, "measured")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "measured")
