@@ -400,3 +400,14 @@ def test_a_served_folder_says_from_what_it_grew_and_questions_stay(place):
             "/v1/queries", json={"row": N + M - 1}, headers={**headers, "Idempotency-Key": "new-rows"}
         )
         assert asked.status_code == 201
+
+
+def test_a_ledger_of_an_older_time_is_not_charged(place, capsys):
+    init()
+    shutil.move("folder", "first")
+    older = Path("stays.ledger.json").read_bytes()
+    init()  # both releases are entered in this folder
+    Path("stays.ledger.json").write_bytes(older)
+    write_table(N + M)
+    assert "must have what is entered in" in refused(capsys)
+    assert Path("stays.ledger.json").read_bytes() == older
