@@ -86,8 +86,8 @@ def ledger_to_grow(table: Path, n: int, *, named: Path | None, own: Path) -> Led
             f"the ledger {path} must be writable, since the new rows are entered there"
         )
     ledger = Ledger(path=path)
-    entries = list(ledger.entries)
-    if ledger.records < n or not all(each in entries for each in Ledger(path=own).entries):
+    known = Ledger(path=own).entries  # no entry is ever taken back, so the copy is how it began
+    if ledger.records < n or ledger.entries[: len(known)] != known:
         raise ValueError(
             f"the ledger {path} must have what is entered in {own}, but it has not: it is of another "
             f"table, or was put back from an older time; name the right one by --ledger FILE"
