@@ -15,6 +15,7 @@ from botorch_private.cli.curator import (
     serve,
     status,
     token,
+    verify,
     worklist,
 )
 
@@ -42,6 +43,7 @@ def add_curator(commands: Any) -> None:
         clock,
         backup,
         notify,
+        verify,
     )
     for command in commands:
         command.add(verbs)

@@ -411,3 +411,14 @@ def test_a_ledger_of_an_older_time_is_not_charged(place, capsys):
     write_table(N + M)
     assert "must have what is entered in" in refused(capsys)
     assert Path("stays.ledger.json").read_bytes() == older
+
+
+def test_the_trail_of_events_goes_on_over_a_growth(place, capsys):
+    init()
+    write_table(N + M)
+    assert add() == 0
+    capsys.readouterr()
+    assert main(["curator", "export", "folder", "--events"]) == 0
+    Path("trail").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["curator", "verify", "trail"]) == 0
+    assert main(["curator", "verify", "folder"]) == 0
