@@ -152,7 +152,7 @@ def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens
     connection.execute(
         "INSERT INTO event (time, kind, detail) VALUES (?, 'restored', ?)", (now, backup.time)
     )
-    if store.facts.outcome_range is not None:
+    if store.facts.is_noised:
         connection.execute("UPDATE query SET told = 1 WHERE state = 'measured'")
     connection.execute("DELETE FROM session")
     if end_tokens:

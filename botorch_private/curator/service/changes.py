@@ -7,20 +7,20 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     ServiceError,
     State,
     count_used,
     get,
+    recalled,
     replayed,
 )
 from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.curator.service.writer import Writer, step
-from botorch_private.privacy.outcome_grid import noised_answer
 
 T = TypeVar("T")
 _MOST_KEYS = 100  # of one question and token: else they would fill the disk
@@ -90,7 +90,7 @@ class Changes:
 
     @step
     def measure(
-        self, connection: sqlite3.Connection, number: int, outcome: float, token: int | None
+        self, connection: sqlite3.Connection, number: int, outcome: Outcome, token: int | None
     ) -> Question:
         """Store a measured outcome. The same one again changes nothing.
 
@@ -115,7 +115,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         query: Question,
-        outcome: float,
+        outcome: Outcome,
         token: int | None,
         detail: str | None = None,
     ) -> Question:
@@ -128,7 +128,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         number: int,
-        outcome: float,
+        outcome: Outcome,
         reason: str,
         token: int,
         *,
@@ -156,7 +156,7 @@ class Changes:
             return query
         if revision is not None and query.revision != revision:
             raise ServiceError("revised", f"query {number} was corrected meanwhile: look at it again")
-        if self.facts.outcome_range is not None and query.told:
+        if self.facts.is_noised and query.told:
             raise ServiceError(
                 "told",
                 f"the noised answer of query {number} was read: a corrected one would tell more than "
@@ -253,25 +253,19 @@ class Changes:
         assert number is not None
         query = self._changed(connection, token, "asked", number)
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        if known["outcome"] is not None:
-            self._settle(connection, query, known["outcome"])
+        outcome = recalled(known["outcome"])
+        if outcome is not None:
+            self._settle(connection, query, outcome)
             self._changed(connection, None, "known", number)
         return number
 
-    def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
-        answer = outcome
-        if self.facts.outcome_range is not None:
-            found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
-            low, high = self.facts.outcome_range
-            assert self.facts.outcome_grid is not None
-            value, grid_noise = np.array(outcome), np.array(found["noise"])
-            answer = float(
-                noised_answer(value, grid_noise, low=low, high=high, grid=self.facts.outcome_grid)
-            )
+    def _settle(self, connection: sqlite3.Connection, query: Question, outcome: Outcome) -> None:
+        found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
+        told = self.facts.measured.answer(outcome, found["noise"])
         connection.execute(
             "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL "
             "WHERE id = ?",
-            (State.MEASURED, outcome, answer, self.clock(), query.id),
+            (State.MEASURED, stored(outcome), stored(told), self.clock(), query.id),
         )
 
     def _move(

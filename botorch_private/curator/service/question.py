@@ -5,9 +5,13 @@ Clients and the database call it a query.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+Outcome = float | dict[str, float]  # of one name, or of several
 
 
 class State(StrEnum):
@@ -43,8 +47,8 @@ class Question:
     id: int
     row: int
     state: str
-    answer: float | None
-    outcome: float | None
+    answer: Outcome | None
+    outcome: Outcome | None
     revision: int
     reason: str | None
     asked: str
@@ -127,4 +131,10 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
     values = {name: found[name] for name in Question.__dataclass_fields__}
-    return Question(**{**values, "told": bool(found["told"])})
+    numbers = {name: recalled(found[name]) for name in ("answer", "outcome")}
+    return Question(**{**values, **numbers, "told": bool(found["told"])})
+
+
+def recalled(found: Any) -> Outcome | None:
+    """A value of the database: a number, or those of several outcomes, which lie there as JSON."""
+    return json.loads(found) if isinstance(found, str) else found

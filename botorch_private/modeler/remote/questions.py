@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.modeler.remote.backoff import Backoff
@@ -31,15 +32,23 @@ class Questions:
         identity: SHA-256 of the release that the rows are of.
         rows: How many rows it has.
         max_queries: Largest number of records that are measured, for a message; None: no limit.
+        names: Of several outcomes; empty: a record has one.
 
     Attributes:
         numbers: Row -> number of its question, for rows that were asked and have no answer yet.
         withdrawn: Row -> how often its question was withdrawn.
     """
 
-    def __init__(self, transport: Transport, identity: str, rows: int, max_queries: int | None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        identity: str,
+        rows: int,
+        max_queries: int | None,
+        names: Sequence[str] = (),
+    ) -> None:
         self._transport, self._identity = transport, identity
-        self._rows, self._max_queries = rows, max_queries
+        self._rows, self._max_queries, self._names = rows, max_queries, names
         self.numbers: dict[int, int] = {}
         self.withdrawn: dict[int, int] = {}
         self._lost: dict[int, Backoff] = {}  # row -> pauses after its question was lost
@@ -71,7 +80,7 @@ class Questions:
         Raises:
             RemoteError: If it is another one.
         """
-        facts = self._transport.get("/v1/release")
+        facts = self._transport.get("/v1/release", outcomes="several")
         if facts.get("identity") != self._identity:
             raise RemoteError(
                 "other_release",
@@ -190,7 +199,7 @@ class Questions:
         time.sleep(backoff.next())
 
     def _read(self, found: Any) -> Shown:
-        shown = read_shown(found)
+        shown = read_shown(found, self._names)
         if shown is None or not 0 <= shown.row < self._rows:
             raise self._transport.no_curator("answers about a question with something else")
         return shown
