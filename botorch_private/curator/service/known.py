@@ -6,12 +6,11 @@ of any answer. That it comes at once tells that it was known.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
-
-import math
 
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.changes import Changes

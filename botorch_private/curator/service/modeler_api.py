@@ -25,8 +25,8 @@ from botorch_private.curator.service.store import Store
 
 LONGEST_WAIT = 30.0
 TOO_OLD = (
-    "records have several outcomes here, and answers several numbers: upgrade botorch-private to a version "
-    "that reads them (in requests of your own, say outcomes=several)"
+    "records have several outcomes here, and answers several numbers: upgrade botorch-private to a "
+    "version that reads them (in requests of your own, say outcomes=several)"
 )
 _KEY = r"^[\x21-\x7e]{8,128}$"
 router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)

@@ -60,8 +60,9 @@ class RemoteCurator:
         outcome_names (tuple[str, ...]): Names of the outcomes, where records have several: answers are
             then dicts with a number for each.
         outcome_units (dict[str, str]): Their units, which may be empty.
-        goal (Maximize | Minimize | Above | TopK | Target | Scalarized | Constrained): What the curator is after. A `Modeler` has a
-            goal of its own: pass ``goal=curator.goal``.
+        goal (Goal): What the curator is after: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`; with
+            several outcomes, `Scalarized` or `Constrained`. A `Modeler` has a goal of its own: pass
+            ``goal=curator.goal``.
         restored (str | None): Of when the backup is that the server's folder was put back from last,
             UTC, ISO 8601; None: it never was.
 
