@@ -107,6 +107,8 @@ def _goal_of_several(options: argparse.Namespace) -> Goal:
         if options.of is not None or options.maximize or options.minimize:
             raise ValueError("--weight must be given without --of, --maximize and --minimize")
         weights = _by_name("--weight", options.weight)
+        if 0.0 in weights.values():
+            raise ValueError("--weight must not be 0: leave that outcome out")
     elif options.of is None:
         raise ValueError("--of must say which outcome is to be large or small, or --weight how much")
     elif not options.maximize and not options.minimize:

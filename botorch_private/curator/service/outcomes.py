@@ -127,6 +127,18 @@ class Outcomes:
             for each, grid_noise in zip(self.each, each_noise, strict=True)
         }
 
+    def require_one(self) -> None:
+        """Refuse several outcomes, of which a sheet has no columns.
+
+        Raises:
+            ValueError: If there are.
+        """
+        if self.several:
+            raise ValueError(
+                "a sheet must be of records with one outcome, and these have several: enter values by the "
+                "staff API"
+            )
+
     @property
     def _names(self) -> str:
         return ", ".join(each.name for each in self.each)

@@ -52,6 +52,7 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         StorageError: If the disk refuses; nothing was stored then.
     """
     facts = store.facts
+    facts.measured.require_one()
     sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
     low, high = (None, None) if facts.plausible is None else facts.plausible
     low, high = low if form.low is None else form.low, high if form.high is None else form.high
