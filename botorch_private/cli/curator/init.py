@@ -122,7 +122,8 @@ def add(verbs: Any) -> None:
         default="person",
         metavar="WHO",
         help="who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
-        "the table; 'column' with several outcomes, for those of their names), or 'module:function' (a function of a record's d raw features)",
+        "the table; 'column' with several outcomes, for those of their names), or 'module:function' (a "
+        "function of a record's d raw features)",
     )
     option(
         "--known",

@@ -21,16 +21,16 @@ class _Said(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        said = [*(getattr(namespace, "said", None) or ()), (self.dest, values)]
-        namespace.said = said
+        namespace.said = [*(getattr(namespace, "said", None) or ()), (self.dest, values)]
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest, ()), values])
 
 
 def add_outcomes(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     group = parser.add_argument_group(
-        "what is measured (say --outcome again for each outcome of a record that has several; the others "
-        "of these options then belong to the --outcome before them)"
+        "what is measured (say --outcome again for each outcome of a record that has several; the "
+        "others of these options then belong to the --outcome before them)"
     )
 
     def option(*names: str, **more: Any) -> None:

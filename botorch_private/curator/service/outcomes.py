@@ -135,8 +135,8 @@ class Outcomes:
         """
         if self.several:
             raise ValueError(
-                "a sheet must be of records with one outcome, and these have several: enter values by the "
-                "staff API"
+                "a sheet must be of records with one outcome, and these have several: enter values by "
+                "the staff API"
             )
 
     @property

@@ -91,12 +91,12 @@ def test_a_constrained_search_asks_over_http_what_it_asks_here(named_server):
 def test_optimize_searches_within_limits_and_goes_on_after_a_stop(named_server, optimize, tmp_path):
     server, state = named_server(), tmp_path / "run.json"
     for number, (typed, goal) in enumerate(TYPED.items()):
-        status, out, err = optimize(server.url, server.token, "--rounds", 5, *typed.split())
+        status, _, err = optimize(server.url, server.token, "--rounds", 5, *typed.split())
         assert status == 0, err
         assert ModelerState.load(state).goal == goal
         assert option_of(goal.to_dict()) == typed
         if number == 0:
-            status, out, err = optimize(server.url, server.token, "--rounds", 7, "--pending", 2)
+            status, _, err = optimize(server.url, server.token, "--rounds", 7, "--pending", 2)
             assert status == 0, err
             history = run(NamedHere(server.curator), make_modeler(server.curator.release, goal=goal), 5)
             assert ModelerState.load(state).history[:5] == list(history)

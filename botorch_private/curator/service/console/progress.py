@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -23,7 +25,7 @@ async def progress(request: Request, session: SessionOf) -> Response:
     store: Store = request.app.state.store
     measured, best = store.count(State.MEASURED), store.best()
     found = store.last_asked(State.MEASURED, _MOST_SHOWN)
-    values = [query.outcome for query in found if query.outcome is not None]
+    values: list[Any] = [query.outcome for query in found if query.outcome is not None]
     goal = goal_from_dict(store.facts.goal)
     first = measured - len(values) + 1
     before = store.best(before=found[0].id) if found else None
