@@ -7,7 +7,7 @@
 # make mutants    plants bugs into a copy of the package, one at a time, and sees whether the tests notice
 # make lint       formatter, linter, type checker, direction of imports
 # make docs       the site: guide and reference, in site/
-# make reproduce  the paper's tables and figures, and regret against epsilon (two hours)
+# make reproduce  the paper's tables and figures, and regret against epsilon (four hours)
 # make bench      benchmarks of the release, labels, the search and the server, beside other libraries (20 minutes)
 #
 # Each target sets up what it needs, once, in .venv. It needs Python >= 3.11 and make.

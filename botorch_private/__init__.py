@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.history.choose_features import FeatureChoice, choose_features
+    from botorch_private.curator.large.release_parquet import release_parquet
+    from botorch_private.curator.large.row_map import RowMap
     from botorch_private.curator.ledger import BudgetError, Ledger
     from botorch_private.curator.mechanisms import (
         Drawn,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from botorch_private.exchange.named_goals import Constrained, Scalarized
     from botorch_private.exchange.observation import NoValueError, Observation, WithdrawnError
     from botorch_private.exchange.release import Release
+    from botorch_private.exchange.released_parts import ReleasedParts
     from botorch_private.exchange.search_prior import SearchPrior
     from botorch_private.modeler.acquisition import (
         DiscreteStraddle,
@@ -104,8 +107,10 @@ __all__ = [
     "PublicScaling",
     "Release",
     "ReleasedInputKernel",
+    "ReleasedParts",
     "RemoteCurator",
     "RemoteError",
+    "RowMap",
     "RowsAbove",
     "Scalarized",
     "SearchPrior",
@@ -123,6 +128,7 @@ __all__ = [
     "load_encoding",
     "load_ranges",
     "make_model",
+    "release_parquet",
     "run",
     "save_cells",
     "suggest_cells",
@@ -171,8 +177,10 @@ _HOMES = {
     "PublicScaling": "curator.features.scaling",
     "Release": "exchange.release",
     "ReleasedInputKernel": "modeler.models",
+    "ReleasedParts": "exchange.released_parts",
     "RemoteCurator": "modeler.remote.client",
     "RemoteError": "modeler.remote.transport",
+    "RowMap": "curator.large.row_map",
     "RowsAbove": "modeler.goals.above",
     "Scalarized": "exchange.named_goals",
     "SearchPrior": "exchange.search_prior",
@@ -190,6 +198,7 @@ _HOMES = {
     "load_encoding": "curator.features.ranges",
     "load_ranges": "curator.features.ranges",
     "make_model": "modeler.models",
+    "release_parquet": "curator.large.release_parquet",
     "run": "modeler.run",
     "save_cells": "curator.cells.cells_file",
     "suggest_cells": "curator.cells.suggest_cells",

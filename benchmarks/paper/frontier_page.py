@@ -77,11 +77,12 @@ def _changes(found: Found, table: str) -> Iterator[str]:
     if len(setups) < 2:
         return
     yield from (f"## {table}: one change at a time", "")
+    yield from ("In brackets: the difference to the base, paired by run.", "")
     epsilons = [e for e in FEW_EPSILONS if Point(table, BASE.name, e) in found]
     rows = []
     for name in setups:
         changes = SETUPS[name].changes or "nothing: the base"
-        cells = (_cell(found, Point(table, name, epsilon)) for epsilon in (*epsilons, NO_NOISE))
+        cells = (_beside(found, Point(table, name, epsilon)) for epsilon in (*epsilons, NO_NOISE))
         rows.append((changes, *cells))
     yield from markdown(("change", *(_epsilon(e) for e in (*epsilons, NO_NOISE))), rows)
     yield ""
@@ -130,6 +131,14 @@ def _epsilon(epsilon: float) -> str:
 
 def _cell(found: Found, point: Point) -> str:
     return str(Mean.of(found[point].simple)) if point in found else ""
+
+
+def _beside(found: Found, point: Point) -> str:
+    """A cell of a change, with its paired difference to the base."""
+    base = point._replace(setup=BASE.name)
+    if point not in found or base not in found or point == base:
+        return _cell(found, point)
+    return f"{_cell(found, point)} ({Mean.of(found[point].simple - found[base].simple)})"
 
 
 def _chance(found: Found, table: str) -> float:

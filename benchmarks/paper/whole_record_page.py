@@ -70,7 +70,7 @@ def rows_of(found: Found, per_unit: Found) -> Iterator[Row]:
     for point, regrets in found.items():
         runs, mean, chance = len(regrets.simple), Mean.of(regrets.simple), float(regrets.chance.mean())
         yield row_of(point, runs, mean, chance)
-    for name in dict.fromkeys(point.table for point in found):
+    for name in TABLES:
         beside = searched(name).beside
         for point, regrets in per_unit.items():
             if point[:2] == (beside, BASE.name) and point.epsilon < NO_NOISE:
@@ -151,7 +151,7 @@ def write(rows: list[Row]) -> list[str]:
         *(("", *_BEFORE.splitlines()) if any(row.before for row in rows) else ()),
         *("", "## Where cells do not help", "", *_where_not(rows, tables), ""),
         *("## The promise per unit, on the same axis", "", *_PER_UNIT_TEXT.splitlines(), ""),
-        *_per_unit(rows, tables),
+        *_per_unit(rows),
         "",
     ]
 
@@ -192,17 +192,17 @@ def _where_not(rows: list[Row], tables: list[str]) -> Iterator[str]:
     yield from _WHY_NOT.splitlines()
 
 
-def _per_unit(rows: list[Row], tables: list[str]) -> list[str]:
+def _per_unit(rows: list[Row]) -> list[str]:
     rows = [row for row in rows if row.arm == PER_UNIT]
     stated = sorted({row.stated for row in rows})
     lines = []
-    for name in tables:
+    for name in dict.fromkeys(row.table for row in rows):
         line = {row.stated: row for row in rows if row.table == name}
         # Rounded up: a promise is never shown as better than it is.
         cells = [
             f"{math.ceil(line[e].epsilon):,}: {_regret(line[e])}" if e in line else "" for e in stated
         ]
-        lines.append((name, *cells, f"{next(iter(line.values())).chance:.2f}" if line else ""))
+        lines.append((name, *cells, f"{next(iter(line.values())).chance:.2f}"))
     return markdown(("table", *(f"ε = {e:g} a unit" for e in stated), "at random"), lines)
 
 

@@ -175,12 +175,12 @@ def publish(
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
         warn(n, d, stacklevel=3)
-    _warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
+    warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     inputs = _inputs(domain, table)
     if ledger is not None:
         new = () if outcome_guarantee is None or answers_promised else (outcome_guarantee,)
         ledger.spend(guarantee, *new, start=0, stop=n)
-    with _charged(ledger), _warned(already=warn is not None):
+    with charged(ledger), _warned(already=warn is not None):
         # Shuffled before anything else: matrix products round a row in ways that depend on its place.
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, n)))
         drawn = mechanism.draw(inputs(order), generator=generator)
@@ -260,12 +260,12 @@ def publish_more(
     again = repeats or JOINED_AGAIN in guarantee.assumptions
     said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
     guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
-    _warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
+    warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
     inputs = _inputs(scaling, table)
     if ledger is not None:
         answers = () if old.outcome_guarantee is None else (old.outcome_guarantee,)
         ledger.spend(guarantee, *answers, start=n, stop=n + m, everybody=repeats)
-    with _charged(ledger):
+    with charged(ledger):
         order = torch.from_numpy(np.ascontiguousarray(permutation(entropy, m)))
         rows = published.more(inputs(order))
         if isinstance(scaling, Cells):
@@ -315,7 +315,7 @@ def require_memory_to_publish(n: int, d: int, mechanism: Mechanism, *, beside: i
 
 
 @contextmanager
-def _charged(ledger: Ledger | None) -> Iterator[None]:
+def charged(ledger: Ledger | None) -> Iterator[None]:
     """Say of what fails after `spend` that it is charged: nobody can take back an entry."""
     try:
         yield
@@ -344,7 +344,7 @@ def check_ledger(ledger: Ledger | None) -> None:
         raise TypeError(f"ledger must be a Ledger, got {_type(ledger)}")
 
 
-def _warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None, stacklevel: int = 5) -> None:
+def warn_of_delta(n: int, *guarantees: PrivacyGuarantee | None, stacklevel: int = 5) -> None:
     """Warn the curator of a delta that is not far below 1 / n, before anything is spent."""
     deltas = [each.delta for each in guarantees if each is not None and each.holds]
     caution = delta_caution(max(deltas, default=0.0), n)

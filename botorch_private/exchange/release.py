@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -215,21 +217,11 @@ class Release:
         written = FORMAT if version == FORMAT.version else FIRST_FORMAT
         if _digest(written, candidates, settings) != metadata.get("sha256"):
             raise FORMAT.refusal(path, "was changed after saving")
-        values = json.loads(settings)
-        for name in _GUARANTEES:
-            if values.get(name) is not None:
-                values[name] = PrivacyGuarantee.from_json(values[name])
-        if values.get("cells") is not None:
-            values["cells"] = CellSpace.from_json(values["cells"])
-        values["outcome_names"] = tuple(values.get("outcome_names", ()))
-        return cls(candidates=candidates, **values)
+        return cls(candidates=candidates, **settings_from(settings))
 
     @property
     def _format(self) -> FileFormat:
-        promises = (self.guarantee, self.outcome_guarantee)
-        known = all(promise is None or promise.known_at_first for promise in promises)
-        known &= self.cells is None and not self.outcome_names
-        return FIRST_FORMAT if known else FORMAT
+        return format_of(vars(self))
 
     def __repr__(self) -> str:
         n, r = self.candidates.shape
@@ -242,20 +234,46 @@ class Release:
         )
 
     def _settings(self) -> str:
-        values = {name: getattr(self, name) for name in _SETTINGS}
-        for name in _GUARANTEES:
-            promise = getattr(self, name)
-            values[name] = None if promise is None else promise.to_json()
-        if self.cells is not None:
-            values["cells"] = self.cells.to_json()
-        if self.outcome_names:
-            values["outcome_names"] = list(self.outcome_names)
-        return json.dumps(values, sort_keys=True)
+        names = (*_SETTINGS, *_GUARANTEES, "cells", "outcome_names")
+        return settings_text({name: getattr(self, name) for name in names})
+
+
+def format_of(values: Mapping[str, Any]) -> FileFormat:
+    """The oldest format that can say these arguments of `Release`."""
+    promises = (values["guarantee"], values.get("outcome_guarantee"))
+    known = all(promise is None or promise.known_at_first for promise in promises)
+    known &= values.get("cells") is None and not values.get("outcome_names")
+    return FIRST_FORMAT if known else FORMAT
+
+
+def settings_text(values: Mapping[str, Any]) -> str:
+    """The public settings of a release as JSON: the arguments of `Release` beside the rows."""
+    plain = {name: values[name] for name in _SETTINGS}
+    for name in _GUARANTEES:
+        promise = values.get(name)
+        plain[name] = None if promise is None else promise.to_json()
+    if values.get("cells") is not None:
+        plain["cells"] = values["cells"].to_json()
+    if values.get("outcome_names"):
+        plain["outcome_names"] = list(values["outcome_names"])
+    return json.dumps(plain, sort_keys=True)
+
+
+def settings_from(text: str) -> dict[str, Any]:
+    """What `settings_text` wrote, to be passed to `Release` with the rows."""
+    values = json.loads(text)
+    for name in _GUARANTEES:
+        if values.get(name) is not None:
+            values[name] = PrivacyGuarantee.from_json(values[name])
+    if values.get("cells") is not None:
+        values["cells"] = CellSpace.from_json(values["cells"])
+    values["outcome_names"] = tuple(values.get("outcome_names", ()))
+    return values
 
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
     rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, rows)
+    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, [rows])
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ _FLOAT64 = ("F64", "torch.float64", 8)  # its name in the file and in PyTorch, a
 
 
 def release_digest(
-    version: int, dtype: str, shape: Sequence[int], settings: str, rows: bytes | memoryview
+    version: int, dtype: str, shape: Sequence[int], settings: str, rows: Iterable[bytes | memoryview]
 ) -> str:
     """SHA-256 of released rows and their public settings, as 64 hexadecimal digits.
 
@@ -23,11 +23,12 @@ def release_digest(
         dtype: Of the rows, as PyTorch writes it.
         shape: ``(n, r)``.
         settings: JSON.
-        rows: The ``n x r`` rows, one after another.
+        rows: The ``n x r`` rows, one after another, in one piece or several.
     """
     digest = hashlib.sha256(f"{version} {dtype} {tuple(shape)}\n".encode())
     digest.update(settings.encode())
-    digest.update(rows)
+    for some in rows:
+        digest.update(some)
     return digest.hexdigest()
 
 
@@ -55,4 +56,4 @@ def digest_of_file(path: Path) -> str:
         raise ValueError("it is not a whole release file")
     if len(content) != start + expected:
         raise ValueError("it is not a whole release file")
-    return release_digest(version, _FLOAT64[1], shape, settings, memoryview(content)[start:])
+    return release_digest(version, _FLOAT64[1], shape, settings, [memoryview(content)[start:]])

@@ -17,6 +17,7 @@ from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.exchange.goals import Above, Goal, Maximize
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.exchange.search_prior import SearchPrior
 from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, THEORY
 from botorch_private.modeler.denoised_release import DenoisedRelease
@@ -30,6 +31,8 @@ from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.regret_bound import ExpectedGain, cautious, expected_gain
+from botorch_private.modeler.sharded.opening import opened, sharded
+from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior
 from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
 
 
@@ -50,7 +53,7 @@ class Modeler:
     `posterior` have them as the goal turns them: with `Minimize`, minus the outcome.
 
     Args:
-        release: What the curator released.
+        release: What the curator released, in one piece or in parts.
         failure_probability: The paper's ``delta'`` in `ucb_beta`, in (0, 1).
         goal: What is looked for: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`; where records have
             several outcomes, `Scalarized` or `Constrained`. None: the largest outcome.
@@ -81,7 +84,12 @@ class Modeler:
         device: Where models live; None: the CPU.
         dtype: torch.float64, or torch.float32.
         max_memory: Bytes that the `DiscretePosterior` may keep between rounds; what does not fit is
-            recomputed. 1 GiB by default: a million rows and 134 observations in float64.
+            recomputed. 1 GiB by default: a million rows and 134 observations in float64. With
+            ``engine="ray"``, in each of its processes.
+        engine: "process": all rows are here. "ray": processes of a cluster hold the rows of a release in
+            parts (`ReleasedParts`), and get O(t r) numbers a round; the same rows are asked.
+        address: Of a Ray cluster that runs, such as "auto"; None: one is started on this machine.
+        workers: Processes that hold rows; None: one a CPU.
 
     Example:
         >>> modeler = Modeler(release)
@@ -94,7 +102,7 @@ class Modeler:
     @on_cpu_by_default
     def __init__(
         self,
-        release: Release,
+        release: Release | ReleasedParts,
         failure_probability: float = 0.025,
         *,
         goal: Goal | None = None,
@@ -115,12 +123,25 @@ class Modeler:
         device: torch.device | str | None = None,
         dtype: torch.dtype = torch.float64,
         max_memory: int = DEFAULT_MEMORY,
+        engine: str = "process",
+        address: str | None = None,
+        workers: int | None = None,
     ) -> None:
-        if not isinstance(release, Release):
-            raise TypeError(f"release must be a Release, got {type(release).__name__}")
         validate.probability(failure_probability=failure_probability)
         goal = Maximize() if goal is None else goal
         self.pursuit = pursuit_of(goal)
+        if dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
+        release = opened(
+            release,
+            engine=engine,
+            address=address,
+            workers=workers,
+            dtype=dtype,
+            device=device,
+            denoise=denoise,
+            several=bool(goal.names),
+        )
         goal.require(len(release.candidates))
         _require_outcomes(goal, release)
         validate.count(n_initial=n_initial, refit_every=refit_every, max_memory=max_memory)
@@ -134,8 +155,6 @@ class Modeler:
         self._exploring = Exploring(failure_probability, beta, beta_scale, exploration)
         if outcome_noise is not None:
             validate.probability(outcome_noise=outcome_noise)
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtype must be torch.float64 or torch.float32, got {dtype}")
         validate.flag(ard=ard)
         check_label_options(release, dtype=dtype, noise_aware=noise_aware, ard=ard, prior=prior)
         self.release, self.failure_probability, self.goal = release, failure_probability, goal
@@ -152,7 +171,8 @@ class Modeler:
         inputs = DenoisedRelease.of(release) if denoise else release
         if release.cells is None:
             ReleasedInputKernel.of(inputs, ard=ard, prior=prior)  # refuses what does not fit the release
-        self._candidates = inputs.candidates.to(device=device, dtype=dtype)
+        rows: Any = inputs.candidates
+        self._candidates = rows if sharded(release) else rows.to(device=device, dtype=dtype)
         self._told: dict[int, Any] = {}
         self._pending: list[int] = []
         self._skipped: set[int] = set()
@@ -204,10 +224,13 @@ class Modeler:
     def load(
         cls,
         path: str | os.PathLike[str],
-        release: Release,
+        release: Release | ReleasedParts,
         *,
         device: torch.device | str | None = None,
         max_memory: int = DEFAULT_MEMORY,
+        engine: str = "process",
+        address: str | None = None,
+        workers: int | None = None,
     ) -> Self:
         """Make the modeler that goes on as the one that was saved would have, with the same picks.
 
@@ -216,6 +239,9 @@ class Modeler:
             release: The release that it is about.
             device: As in `Modeler`; not in the file.
             max_memory: As in `Modeler`; not in the file.
+            engine: As in `Modeler`; not in the file, and so are the next two.
+            address: As in `Modeler`.
+            workers: As in `Modeler`.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -224,7 +250,7 @@ class Modeler:
         """
         path = Path(path)
         state = ModelerState.load(path)
-        if not isinstance(release, Release):
+        if not isinstance(release, Release | ReleasedParts):
             raise TypeError(f"release must be a Release, got {type(release).__name__}")
         state.require(release, path)
         modeler = cls(
@@ -236,6 +262,9 @@ class Modeler:
             generator=torch.Generator().manual_seed(state.seed),
             device=device,
             max_memory=max_memory,
+            engine=engine,
+            address=address,
+            workers=workers,
             **state.settings,
         )
         modeler._draws = state.draws or modeler._draws
@@ -522,7 +551,7 @@ class Modeler:
             posterior = self._updated(self._memory(again=bool(self._pending)))
         else:
             model = self._model_by(self._make_fit(), len(told))
-            posterior = self.pursuit.posterior(model, self._candidates, max_memory=NOTHING_KEPT)
+            posterior = self._posterior_of(model, NOTHING_KEPT)
         return AnswersLeft.of(posterior, [*told, *self._skipped])
 
     @on_cpu_by_default
@@ -557,11 +586,15 @@ class Modeler:
     def _updated(self, max_memory: int) -> Any:
         model = self.model()
         if self._posterior is None:
-            self._posterior = self.pursuit.posterior(model, self._candidates, max_memory=max_memory)
+            self._posterior = self._posterior_of(model, max_memory)
         else:
             self._posterior.max_memory = max_memory
             self._posterior.update(model)
         return self._posterior
+
+    def _posterior_of(self, model: Any, max_memory: int) -> Any:
+        make = ShardedPosterior if sharded(self.release) else self.pursuit.posterior
+        return make(model, self._candidates, max_memory=max_memory)
 
     def __repr__(self) -> str:
         return f"Modeler({self.release!r}, told={len(self._told)}, pending={len(self._pending)})"
@@ -578,12 +611,17 @@ class Modeler:
             rest = torch.randperm(len(self._candidates), generator=self._turn()).tolist()
             return [row for row in rest if row not in asked][:q]
         posterior = self._updated(self._memory(again=q > 1 or bool(self._pending)))
-        acqf = self.pursuit.acquisition(
-            posterior.hallucinate(self._pending) if self._pending else posterior,
-            max(1, rounds - self.n_initial + 1),
-            self._exploring,
-        )
-        return acqf.select(q, exclude=asked, generator=self._turn()).tolist()
+        if self._pending:
+            posterior = posterior.hallucinate(self._pending)
+        t, turn = max(1, rounds - self.n_initial + 1), self._turn()
+        if isinstance(posterior, ShardedPosterior):
+            # Of all rows: a shard knows how many it has itself.
+            exploring = self._exploring._replace(beta=self._exploring.weight(t, len(self._candidates)))
+            make = partial(self.pursuit.acquisition, t=t, exploring=exploring)
+            levelled = self.pursuit.levelled
+            return posterior.select(q, make, exclude=asked, generator=turn, levelled=levelled).tolist()
+        acqf = self.pursuit.acquisition(posterior, t, self._exploring)
+        return acqf.select(q, exclude=asked, generator=turn).tolist()
 
     def _memory(self, *, again: bool) -> int:
         """Bytes of V to keep. Where the next round has other hyperparameters it would only cost time."""

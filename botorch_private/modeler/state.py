@@ -16,6 +16,7 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.exchange.goals import Goal, goal_from_dict
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.exchange.search_prior import SearchPrior
 
 FORMAT = FileFormat(
@@ -156,7 +157,7 @@ class ModelerState:
             goal=goal,
         )
 
-    def require(self, release: Release, path: Path) -> None:
+    def require(self, release: Release | ReleasedParts, path: Path) -> None:
         """Refuse a release that the search is not about.
 
         Raises:

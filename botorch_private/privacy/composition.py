@@ -70,7 +70,8 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
     event (no one-dimensional Laplace pair is proved to dominate it), l2 noise by losses that are no
     smaller than its own (`l2_noise`), and Gaussian draws through random subspaces together, and each
     draw of l2 noise through one, as an ``(epsilon, delta)`` event. Where each draw has a pure bound,
-    the total is at most their sum.
+    the total is at most their sum. Where several records move under one draw of l2 noise for each,
+    these are as many draws.
 
     Every law says itself what it costs; nothing here knows its kind, so that a law of another kind
     needs no change here.
@@ -92,7 +93,8 @@ def composed_epsilon(shifts: Sequence[Shift], delta: float) -> float:
         return sum(law.epsilon(distance, delta, records) for law, distance, records in shifts)
     if len(shifts) == 1:
         ((law, distance, records),) = shifts
-        return law.epsilon(distance, delta, records)
+        if records == 1 or law.losses(distance, _LOSSES) is None:
+            return law.epsilon(distance, delta, records)
     least = sum(
         law.epsilon(distance, delta, records) if law.pure else law.pure_epsilon(distance, records)
         for law, distance, records in shifts

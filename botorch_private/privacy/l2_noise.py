@@ -128,12 +128,12 @@ def l2_epsilon(delta: float, shifts: Shifts, dim: int) -> float:
 
     guess = _root(partial(excess, cut=_coarse_cut(pure, shifts, dim)), 0.0, pure, _ROUGH)
     best = pure
-    for _ in range(_TRIES):
-        near = cache(partial(excess, cut=_cut(guess, shifts, dim)))
+    for tried in range(_TRIES):
+        near = cache(partial(excess, cut=_cut(guess, shifts, dim, rough=not tried)))
         root = _root_near(near, guess, 0.0, pure)
         kept = (root * (1 + step) for step in _STEPS)
         best = min(best, next((x for x in kept if x < pure and near(x) <= 0), pure))
-        if abs(root - guess) <= _NEAR * guess:
+        if tried and abs(root - guess) <= _NEAR * guess:
             break
         guess = root
     return best
@@ -166,12 +166,12 @@ def l2_scale(epsilon: float, delta: float, dim: int, sensitivity: Shifts) -> flo
         high *= 1.5
     guess = _root(rough, pure, high, _ROUGH)
     best = pure
-    for _ in range(_TRIES):
-        near = cache(partial(excess, cut=_cut(epsilon, sensitivity.times(guess), dim)))
+    for tried in range(_TRIES):
+        near = cache(partial(excess, cut=_cut(epsilon, sensitivity.times(guess), dim, rough=not tried)))
         root = _root_near(near, guess, pure, math.inf)
         kept = (root * (1 - step) for step in _STEPS)
         best = max(best, next((x for x in kept if x > pure and near(x) >= 0), pure))
-        if abs(root - guess) <= _NEAR * guess:
+        if tried and abs(root - guess) <= _NEAR * guess:
             break
         guess = root
     return 1 / best
@@ -244,15 +244,16 @@ def _float_error(dim: int) -> float:
     return _FLOAT + _FLOAT_PER_DIM * dim
 
 
-def _cut(epsilon: float, shifts: Shifts, dim: int) -> _Cut:
-    """Shells and bins that lose little at ``epsilon``."""
+def _cut(epsilon: float, shifts: Shifts, dim: int, *, rough: bool = False) -> _Cut:
+    """Shells and bins that lose little at ``epsilon``; rough: fewer, to find where to look."""
     cut = _coarse_cut(epsilon, shifts, dim)
     if dim == 1:
         return cut
     random = len(shifts.values) > 1
     values, weights = _binned(shifts, cut.bins)
     finest = _FEW_SHELLS if random else _FINE if dim > _FEW_DIMS else _FINEST
-    for count in (_MIDDLE // 2, finest) if random else (_MIDDLE, finest):
+    counts = (_MIDDLE // 2, finest) if random else (_MIDDLE, finest)
+    for count in counts[:1] if rough else counts:
         height = _heights(epsilon, values[:, None], dim, cut.radii)
         drop = weights @ np.maximum(height - np.append(height[:, 1:], height[:, -1:], axis=1), 0.0)
         radii = _divided(cut.radii, np.sqrt(drop * cut.masses), count)

@@ -115,6 +115,8 @@ class PublicFacts:
         central: What all labels promise before the first question; None where that is no better, or
             rows are noisy records.
         central_cost: The same, with what a spy makes of it.
+        pure: Where a pure bound stands beside the epsilon at a delta, as for l2 noise: its epsilon at
+            the distance of each of the costs. Else empty.
     """
 
     releases: tuple[ReleaseFacts, ...]
@@ -130,6 +132,7 @@ class PublicFacts:
     second: Cost | str
     central: PrivacyGuarantee | None = None
     central_cost: Cost | None = None
+    pure: tuple[float, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -196,8 +199,8 @@ def public_facts(
     )
     costs = [Cost.at(together, d) for d in [*distances, *([diameter] if diameter else [])]]
     # Different kinds of noise take seconds to add up at each distance.
-    kinds = {None if part.law is None else part.law.kind for part in together.parts}
-    slow = len(kinds) > 1 or (len(together.parts) > 1 and "l2" in kinds)
+    without = any(part.law is None for part in together.parts)
+    slow = len(together.kinds) + without > 1 or (len(together.parts) > 1 and "l2" in together.kinds)
     curve: list[Cost] = []
     if not whole and not any(math.isinf(cost.epsilon) for cost in costs):
         spaced = np.geomspace(_NEAREST, diameter or _FARTHEST, _POINTS).tolist()
@@ -230,7 +233,14 @@ def public_facts(
         second=second,
         central=central,
         central_cost=None if central is None else Cost.of_a_whole_record(central),
+        pure=_pure(together, costs),
     )
+
+
+def _pure(guarantee: PrivacyGuarantee, costs: Sequence[Cost]) -> tuple[float, ...]:
+    if "l2" not in guarantee.kinds or math.isinf(guarantee.pure_at(1.0)):
+        return ()
+    return tuple(guarantee.pure_at(cost.distance) for cost in costs)
 
 
 def _features(

@@ -47,6 +47,9 @@ def draw(facts: PublicFacts, plot: Plot) -> str:
             own = [release.guarantee.at(distance) for distance in distances]
             axes.plot(distances, own, color=_PART, linewidth=1, linestyle="--")
         axes.plot(distances, epsilons, color=_LINE, linewidth=2)
+        if facts.pure:
+            pure = [facts.total.pure_at(distance) for distance in distances]
+            axes.plot(distances, pure, color=_LINE, linewidth=1, linestyle=":")
         axes.set(
             xscale="log", yscale="log", xlabel="distance of two records, in units", ylabel="epsilon"
         )

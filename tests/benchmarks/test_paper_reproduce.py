@@ -19,9 +19,11 @@ from helpers.patience import wait_until
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "paper"))
 
 import frontier
+import frontier_page
 import frontier_summary
 import page
 import reproduce
+import study
 import whole_record
 import whole_record_page
 from arms import ARMS, Settings
@@ -408,6 +410,26 @@ def test_the_page_says_where_cells_do_not_help_and_both_promises():
     assert "| loans | 0.50 | cells | 0.20 ± 0.05 |" in text
     shown = next(line for line in text.splitlines() if "| central |" in line)
     assert central <= float(shown.split("|")[4]) <= 1.1 * central
+
+
+def test_changes_are_shown_with_their_paired_differences_to_the_base():
+    simple = {"base": np.array([0.1, 0.3]), "fifth of beta": np.array([0.3, 0.4])}
+    chance = np.array([0.5, 0.5])
+    found = {
+        frontier.Point("branin", name, 3.0): frontier_summary.Regrets(regrets, regrets, chance)
+        for name, regrets in simple.items()
+    }
+    text = "\n".join(frontier_page.write(found))
+    assert "| branin | 0.200 ± 0.100 | 0.500 |" in text
+    assert "| 0.350 ± 0.050 (0.150 ± 0.050) |" in text
+
+
+def test_only_points_all_of_whose_runs_are_kept_are_finished(tmp_path, opened):
+    points = [frontier.Point("branin", "base", epsilon) for epsilon in (1.0, 3.0)]
+    store = opened(tmp_path / "runs.jsonl")
+    for point, seed in ((points[0], 0), (points[0], 1), (points[1], 1)):
+        store.add([(frontier.key(point, seed, 3), [0])])
+    assert study._finished(points, store, range(2), 3, frontier.key) == points[:1]
 
 
 def test_points_that_are_not_finished_are_of_the_table_of_before(tmp_path):

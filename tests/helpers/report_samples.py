@@ -26,6 +26,7 @@ LOWER, UPPER = [18.0, 0.0, 0.0, -1000.0], [100.0, 200.0, 1.0, 123456.0]
 MECHANISMS = {
     "laplace": NoisyProjection(3.0),
     "gaussian": NoisyProjection(1.5, 1e-5, noise="gaussian"),
+    "l2": NoisyProjection(1.5, 1e-5, noise="l2"),
     "rotated": NoisyProjection(2.0, 1e-6, 6),
     "projected": NoisyProjection(2.0, 1e-5, 2, noise="gaussian"),
     "far": NoisyProjection(0.07),

@@ -421,3 +421,19 @@ def test_a_printed_guarantee_says_what_it_rests_on_and_leaves_out(delta):
     answers = str(OutcomeMechanism(3.0, delta, (0.0, 1.0)).guarantee())
     assert "chosen from what they mean, without a look at the table" in answers
     assert guarantee.records == 1000  # the number of records is public: it travels with the guarantee
+
+
+def test_several_records_under_l2_noise_cost_what_as_many_releases_of_one_cost():
+    """Each has noise of its own: with accounting, far less than so many times the epsilon of one."""
+    one = NoisyProjection(3.0, 1e-5, noise="l2").guarantee(n=2004, d=22)
+    for count in (2, 5):
+        assert one.at(1.0, records=count) == pytest.approx(compose([one] * count, delta=1e-5).at(1.0))
+    assert one.at(1.0, records=5) < 9.0 < 0.6 * one.law.epsilon(1.0, 1e-5, 5)
+    assert one.at(1.0, records=1) == one.law.epsilon(1.0, 1e-5)
+
+
+def test_several_records_under_l2_noise_need_no_accounting(monkeypatch):
+    without("dp_accounting", monkeypatch, "botorch_private.privacy.composition")
+    import_module("botorch_private.privacy.composition")
+    one = NoisyProjection(3.0, 1e-5, noise="l2").guarantee(n=2004, d=22)
+    assert one.at(1.0, records=5) == pytest.approx(one.law.epsilon(1.0, 1e-5, 5), rel=1e-6)

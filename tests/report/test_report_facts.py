@@ -1,6 +1,7 @@
 """Public facts: costs, totals and units are those of the guarantee, and need no table."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from botorch_private.curator.publish import publish
 from botorch_private.privacy.cautions import guess
 from botorch_private.privacy.gaussian import gaussian_delta
 from botorch_private.privacy.spending import least_delta
+from botorch_private.report import shown
 from botorch_private.report.facts import public_facts
 
 
@@ -166,3 +168,17 @@ def test_what_a_person_with_several_records_pays_is_that_of_the_guarantee():
         assert cost.epsilon == facts.total.at(1.0, records=count)
         assert cost.guess == guess(cost.epsilon, cost.delta)
     assert facts.several[0][1] == facts.unit_cost
+
+
+def test_the_second_promise_of_l2_noise_is_its_pure_bound_at_each_distance():
+    made = reports_of("l2")
+    assert len(made.facts.pure) == len(made.facts.costs)
+    for cost, stated in zip(made.facts.costs, made.facts.pure, strict=True):
+        pure = made.facts.total.pure_at(cost.distance)
+        assert pure == pytest.approx(cost.distance * made.facts.total.pure_at(1.0), rel=1e-3)
+        assert cost.epsilon <= pure == stated
+        line = [shown.given(cost.distance), shown.up(cost.epsilon), shown.factor(cost.epsilon)]
+        line += [shown.percent(cost.guess), shown.up(pure)]
+        assert re.search(r"\s+".join(map(re.escape, line)), made.text())
+    assert "The second promise is dotted." in made.html()
+    assert reports_of("laplace").facts.pure == reports_of("gaussian").facts.pure == ()

@@ -20,7 +20,7 @@ from botorch_private.curator.publish import planned_guarantee
 from botorch_private.privacy.words import promised
 from botorch_private.report import report
 
-GOOD = ["laplace", "gaussian", "rotated", "projected", "far", "outcomes", "two", "table", "ledger"]
+GOOD = ["laplace", "gaussian", "l2", "rotated", "projected", "far", "outcomes", "two", "table", "ledger"]
 BAD = ["spectral", "narrow spectral", "none", "seeded", "learned"]
 
 
@@ -78,6 +78,10 @@ table: + Features with two values only
 table: + 7 have a value outside its declared range
 rotated table: + 7 have a value outside its declared range
 steps: + Whoever takes the nearer end is off by nothing
+l2: + There are two promises, and both hold. The first one is at a delta of 1e-05.
+l2: + Its epsilon is 1.518 at one unit
+gaussian: - two promises
+laplace: - two promises
 projected: + errors cannot be told feature by feature
 rotated: + The rotation is not in the release, but it is taken to be known here
 two: + if they are releases of the same records

@@ -79,6 +79,8 @@ REVIEWED = {
         "unit.grid",
     ],
     "a setting, an option or a promise": [
+        "part.rows",
+        "self.width",
         "validate.shown(limits)",
         "validate.shown(names)",
         "validate.shown(weights)",
@@ -118,6 +120,8 @@ REVIEWED = {
         "_shown(value)",
     ],
     "a path that was given, or a file of the folder": [
+        "file",
+        "target.parent",
         "beside",
         "folder",
         "folder.database",

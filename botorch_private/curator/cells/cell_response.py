@@ -13,14 +13,13 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private.curator.cells.cells import CELL_NUMBER, Cells
-from botorch_private.curator.mechanisms.base import Drawn
-from botorch_private.curator.mechanisms.entropy import Entropy, entropy_from
+from botorch_private.curator.mechanisms.base import NO_MAPS, Drawn, Maps
+from botorch_private.curator.mechanisms.entropy import Entropy, below, entropy_from
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.response_law import ResponseLaw
 
 _CHUNK_ROWS = 2**18
 _ARRAYS = 4  # of a chunk, at most, while it is told
-_WORDS = 2**64
 
 
 class ManyCellsWarning(UserWarning):
@@ -115,11 +114,19 @@ class CellResponse:
         entropy = entropy_from(generator)
 
         def tell(cells: Tensor) -> Tensor:
-            numbers = _checked(cells, self.law.cells)
-            labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
-            return labels if cells.dtype == CELL_NUMBER else labels.double()
+            return self.draw_rows(cells, NO_MAPS, entropy)
 
         return Drawn(tell(scaled), more=tell)
+
+    def draw_maps(self, d: int, entropy: Entropy) -> Maps:
+        """Nothing: labels share nothing."""
+        return NO_MAPS
+
+    def draw_rows(self, scaled: Tensor, maps: Maps, entropy: Entropy) -> Tensor:
+        """Tell some cell numbers, as `draw` does."""
+        numbers = _checked(scaled, self.law.cells)
+        labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
+        return labels if scaled.dtype == CELL_NUMBER else labels.double()
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Tell ``n x 1`` cell numbers once, and return the ``n x 1`` labels alone."""
@@ -133,20 +140,10 @@ def told(cells: np.ndarray, law: ResponseLaw, entropy: Entropy) -> np.ndarray:
         true = cells[start : start + _CHUNK_ROWS]
         honest = entropy.words(len(true)) >> np.uint64(1) < np.uint64(law.truth)
         # Drawn for the honest as well: how long it takes would tell how many lies there are.
-        other = _below(law.cells - 1, len(true), entropy).astype(cells.dtype)
+        other = below(entropy, law.cells - 1, len(true)).astype(cells.dtype)
         lie = other + (other >= true)  # the others, in their order
         labels[start : start + _CHUNK_ROWS] = np.where(honest, true, lie)
     return labels
-
-
-def _below(bound: int, count: int, entropy: Entropy) -> np.ndarray:
-    """Uniform whole numbers in 0..bound-1, exactly: words at the incomplete end are drawn anew."""
-    words = entropy.words(count).copy()
-    whole = _WORDS - _WORDS % bound
-    if whole < _WORDS:
-        while (late := np.flatnonzero(words >= np.uint64(whole))).size:
-            words[late] = entropy.words(late.size)
-    return words % np.uint64(bound)
 
 
 def _checked(cells: Any, count: int) -> np.ndarray:

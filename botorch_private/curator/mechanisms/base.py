@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.memory import require_memory
+from botorch_private.curator.mechanisms.entropy import Entropy
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.noise_law import LARGEST_NORM
 
@@ -82,6 +84,24 @@ class Mechanism(Protocol):
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Release once and return the rows alone."""
+        ...
+
+
+Maps = tuple[np.ndarray | None, np.ndarray | None]
+"""Linear maps of a release, before and after its noise; None: none."""
+NO_MAPS: Maps = (None, None)
+
+
+@runtime_checkable
+class RowByRow(Protocol):
+    """A `Mechanism` whose released row is a matter of its own record: a table may come in pieces."""
+
+    def draw_maps(self, d: int, entropy: Entropy) -> Maps:
+        """Draw what all rows of a release share, before any of them."""
+        ...
+
+    def draw_rows(self, scaled: Tensor, maps: Maps, entropy: Entropy) -> Tensor:
+        """Release some of the scaled records, each with noise of its own; order kept."""
         ...
 
 

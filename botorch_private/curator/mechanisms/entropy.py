@@ -16,6 +16,7 @@ import torch
 from botorch_private._base import validate
 
 _UNIT = 2.0**-62
+_WORDS = 2**64
 _BLOCK = 16  # a product of 16 uniforms is below float64's range with probability < 1e-250
 
 
@@ -121,6 +122,16 @@ def normals(entropy: Entropy, count: int) -> np.ndarray:
     first[(words & np.uint64(1)).astype(bool)] *= -1
     second[(words & np.uint64(2)).astype(bool)] *= -1
     return np.concatenate([first, second])[:count]
+
+
+def below(entropy: Entropy, bound: int, count: int) -> np.ndarray:
+    """Uniform whole numbers in 0..bound-1, exactly: words at the incomplete end are drawn anew."""
+    words = entropy.words(count).copy()
+    whole = _WORDS - _WORDS % bound
+    if whole < _WORDS:
+        while (late := np.flatnonzero(words >= np.uint64(whole))).size:
+            words[late] = entropy.words(late.size)
+    return words % np.uint64(bound)
 
 
 def permutation(entropy: Entropy, n: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from botorch_private._base import validate
 from botorch_private._base.floating_point import quiet_arithmetic
 from botorch_private.curator.mechanisms.base import (
     Drawn,
+    Maps,
     check_scaled,
     plain_numbers,
     require_draw_memory,
@@ -25,7 +26,6 @@ from botorch_private.privacy.noise_law import DELTA_FP, NoiseLaw
 
 _CHUNK_ENTRIES = 2**18
 _CHUNK_COPIES = 8  # of a chunk while its noise is drawn: words, uniforms, radii, angles (measured: 7)
-_Maps = tuple[np.ndarray | None, np.ndarray | None]
 
 
 @dataclass(frozen=True)
@@ -144,17 +144,17 @@ class NoisyProjection:
         entropy = entropy_from(generator)
         n, d = table.shape
         require_draw_memory(self, n, d)
-        law, maps = self.law(d), self._maps(d, entropy)
+        law, maps = self.law(d), self.draw_maps(d, entropy)
         more: Callable[[Tensor], Tensor] | None = None
         if law.dim == d or law.pure:
             # Averaged over projections, the cost at a delta holds for records that were there before
             # the projection was: who knows it can choose a record that it stretches most.
             def release_more(further: Tensor) -> Tensor:
-                return self._release(check_scaled(further, minimum_rows=1), law, maps, entropy)
+                return self.draw_rows(check_scaled(further, minimum_rows=1), maps, entropy)
 
             more = release_more
 
-        return Drawn(self._release(table, law, maps, entropy), more=more)
+        return Drawn(self.draw_rows(table, maps, entropy), more=more)
 
     def draw_memory(self, n: int, d: int) -> int:
         """Bytes that `draw` takes at its peak for ``n`` records of ``d`` features, its rows included."""
@@ -165,14 +165,18 @@ class NoisyProjection:
         return 8 * max(made, n * width + matrix + chunk)
 
     @quiet_arithmetic
-    def _release(self, table: Tensor, law: NoiseLaw, maps: _Maps, entropy: Entropy) -> Tensor:
-        n, d = table.shape
-        before, after = maps
+    def draw_rows(self, scaled: Tensor, maps: Maps, entropy: Entropy) -> Tensor:
+        """Release ``n x d`` checked scaled records by given maps: ``n x r`` rows, as `draw` does.
+
+        A row is a matter of its record, the maps and its own noise, so that a table may come in pieces.
+        """
+        n, d = scaled.shape
+        law, (before, after) = self.law(d), maps
         width = d if self.projection_dim is None else self.projection_dim
         rows = np.empty((n, width))
         step = max(1, _CHUNK_ENTRIES // max(d, width))
         for start in range(0, n, step):
-            exact = table[start : start + step].numpy()
+            exact = scaled[start : start + step].numpy()
             noisy = noised(exact if before is None else exact @ before, law, entropy)
             rows[start : start + step] = noisy if after is None else noisy @ after
         return torch.from_numpy(rows)
@@ -181,8 +185,8 @@ class NoisyProjection:
         """Release once and return the ``n x r`` rows alone; see `draw`."""
         return self.draw(scaled, generator=generator).rows
 
-    def _maps(self, d: int, entropy: Entropy) -> _Maps:
-        """Linear maps before and after the noise."""
+    def draw_maps(self, d: int, entropy: Entropy) -> Maps:
+        """Draw the public linear maps of a release, before and after the noise: once for a table."""
         if self.projection_dim is None:
             return None, None
         if self.projection_dim < d:

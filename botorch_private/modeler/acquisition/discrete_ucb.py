@@ -22,12 +22,7 @@ from botorch_private._base import validate
 from botorch_private._base.frames import column_names
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.record_index import RecordIndex
-from botorch_private.modeler.acquisition.schedule import (
-    EXPLORATIONS,
-    SHARED,
-    scale_of_beta,
-    ucb_beta,
-)
+from botorch_private.modeler.acquisition.schedule import EXPLORATIONS, SHARED, beta_of
 from botorch_private.modeler.acquisition.ties import best_index
 from botorch_private.modeler.models.exactness import why_not_exact
 from botorch_private.modeler.models.label_posterior import LabelPosterior, discrete_posterior
@@ -126,16 +121,17 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         candidates = _checked(candidates, model)
         validate.count(chunk_size=chunk_size, max_memory=max_memory)
         validate.one_of(EXPLORATIONS, exploration=exploration)
-        if beta_scale is not None:
-            validate.positive(beta_scale=beta_scale)
-        if beta is None:
-            scale = scale_of_beta(t, exploration) if beta_scale is None else beta_scale
-            beta = scale * ucb_beta(t, len(candidates), failure_probability)
-        else:
-            validate.non_negative(beta=beta)
+        beta = beta_of(
+            t,
+            len(candidates),
+            failure_probability,
+            beta=beta,
+            beta_scale=beta_scale,
+            exploration=exploration,
+        )
         super().__init__(model=model, posterior_transform=posterior_transform)
         self.candidates = candidates
-        self.beta = float(beta)
+        self.beta = beta
         self.exploration = exploration
         self.maximize = maximize
         self.chunk_size = chunk_size
@@ -258,6 +254,21 @@ class DiscreteUCB(AnalyticAcquisitionFunction):
         if ranking is None:
             return scores
         return self._in_outcome_units(scores, ranking)
+
+    def ranked_scores(self) -> tuple[Tensor, Ranking]:
+        """Scores of all candidates in the units of the posterior's ranking, and that ranking.
+
+        For whoever compares them with scores of other candidates under the same model.
+
+        Raises:
+            ValueError: If the model has no `DiscretePosterior`, or gives a score that is not finite.
+        """
+        posterior = self._conditioned(once=True)
+        if posterior is None:
+            raise ValueError("model must be one that a DiscretePosterior can be made of")
+        scores, ranking = self._scores(posterior)
+        assert ranking is not None
+        return scores, ranking
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the fast posterior and the index, which are large and are built again."""

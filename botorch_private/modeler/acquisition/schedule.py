@@ -45,3 +45,26 @@ def scale_of_beta(t: int, exploration: str) -> float:
     """
     exploring = exploration == THEORY or t <= _EXPLORING_ROUNDS
     return 1.0 if exploring else _LATER_SCALE
+
+
+def beta_of(
+    t: int,
+    n: int,
+    failure_probability: float,
+    *,
+    beta: float | None,
+    beta_scale: float | None,
+    exploration: str,
+) -> float:
+    """Weight in round ``t`` among ``n`` candidates; arguments as in `DiscreteUCB`.
+
+    Raises:
+        ValueError: If one is out of range.
+    """
+    if beta_scale is not None:
+        validate.positive(beta_scale=beta_scale)
+    if beta is not None:
+        validate.non_negative(beta=beta)
+        return float(beta)
+    scale = scale_of_beta(t, exploration) if beta_scale is None else beta_scale
+    return float(scale * ucb_beta(t, n, failure_probability))

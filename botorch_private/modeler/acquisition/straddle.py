@@ -79,6 +79,8 @@ class DiscreteStraddle(DiscreteUCB):
             X_pending=X_pending,
         )
         self.level = float(level)
+        self.mean_range: tuple[float, float] | None = None
+        """Of a larger set that these candidates are of, in the units of a ranking; None: their own."""
 
     def _combined(self, mean: Tensor, deviation: Tensor) -> Tensor:
         return math.sqrt(self.beta) * deviation - (mean - self.level).abs()
@@ -96,5 +98,5 @@ class DiscreteStraddle(DiscreteUCB):
 
         Beside a constant of many deviations, differences between rows would be rounded away.
         """
-        low, high = map(float, ranking.mean.aminmax())
+        low, high = self.mean_range or map(float, ranking.mean.aminmax())
         return min(max((self.level - ranking.origin) / ranking.scale, low), high)

@@ -33,8 +33,7 @@ def best_index(
     """
     scores[list(closed)] = -math.inf
     best, index = scores.max(dim=0)
-    tolerance = max(resolution, _TIE_ULPS * torch.finfo(scores.dtype).eps * abs(float(best)))
-    close = scores >= best - tolerance
+    close = scores >= best - tolerance(float(best), resolution, scores.dtype)
     if int(close.sum()) == 1:
         return int(index)
     tied = close.nonzero().squeeze(-1)
@@ -48,3 +47,8 @@ def best_index(
         stacklevel=4,
     )
     return int(tied[0])
+
+
+def tolerance(best: float, resolution: float, dtype: torch.dtype) -> float:
+    """How far below the best score another one ties with it; arguments as in `best_index`."""
+    return max(resolution, _TIE_ULPS * torch.finfo(dtype).eps * abs(best))

@@ -68,6 +68,8 @@ def rows_above(
 class AllAbove(Pursuit[Above]):
     """`Above`: by `DiscreteStraddle` at the threshold, with the schedule of `DiscreteUCB`."""
 
+    levelled = True
+
     def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
         """The straddle score."""
         return DiscreteStraddle(posterior, None, t, level=self.goal.threshold, **exploring._asdict())

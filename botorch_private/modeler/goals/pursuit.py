@@ -12,6 +12,7 @@ from torch import Tensor
 from botorch_private.exchange.goals import Goal
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.discrete_ucb import DiscreteUCB
+from botorch_private.modeler.acquisition.schedule import beta_of
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.latest_fit import LatestFit
 from botorch_private.modeler.models.answers_left import AnswersLeft
@@ -35,6 +36,10 @@ class Exploring(NamedTuple):
     beta_scale: float | None
     exploration: str
 
+    def weight(self, t: int, n: int) -> float:
+        """``beta`` in round ``t`` among ``n`` rows."""
+        return beta_of(t, n, **self._asdict())
+
 
 class Pursuit(ABC, Generic[G]):
     """The search for one kind of goal.
@@ -46,6 +51,7 @@ class Pursuit(ABC, Generic[G]):
     """
 
     reaches = False  # whether a bound is how far an answer may lie beyond the best one
+    levelled = False  # whether rows are scored by their distance to a level
 
     def __init__(self, goal: G) -> None:
         self.goal = goal

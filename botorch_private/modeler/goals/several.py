@@ -13,7 +13,6 @@ from botorch_private.exchange.named_goals import NamedGoal
 from botorch_private.exchange.observation import Observation
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.acquisition.named_ucb import NamedUCB
-from botorch_private.modeler.acquisition.schedule import scale_of_beta, ucb_beta
 from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
 from botorch_private.modeler.latest_fit import LatestFit
@@ -86,11 +85,7 @@ class BestOfSeveral(Pursuit[NamedGoal]):
 
     def acquisition(self, posterior: Any, t: int, exploring: Exploring) -> NamedUCB:
         """What rows are chosen by in round ``t``."""
-        beta = exploring.beta
-        if beta is None:
-            scale = exploring.beta_scale
-            scale = scale_of_beta(t, exploring.exploration) if scale is None else scale
-            beta = scale * ucb_beta(t, len(posterior.candidates), exploring.failure_probability)
+        beta = exploring.weight(t, len(posterior.candidates))
         return NamedUCB(posterior, self.goal, beta=beta, exploration=exploring.exploration)
 
     def recommend(self, knowledge: Knowledge) -> int:

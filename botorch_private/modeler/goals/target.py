@@ -25,6 +25,8 @@ class Nearest(Pursuit[Target]):
     far the value lies inside the interval; it is not cut off there, since rows would tie.
     """
 
+    levelled = True
+
     def acquisition(self, posterior: DiscretePosterior, t: int, exploring: Exploring) -> DiscreteUCB:
         """The lower confidence bound, as a score."""
         return DiscreteStraddle(posterior, None, t, level=self.goal.value, **exploring._asdict())

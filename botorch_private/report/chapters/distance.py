@@ -32,11 +32,27 @@ def distance(facts: PublicFacts, most: tuple[int, Cost] | None) -> Iterator[Bloc
         yield Plot("Epsilon against distance", _described(facts))
     yield Table(
         "What is promised at some distances",
-        ("Distance, in units", "Epsilon", "Factor at most", "Spy right in at most"),
+        (
+            *("Distance, in units", "Epsilon", "Factor at most", "Spy right in at most"),
+            *(("Epsilon of the second promise",) if facts.pure else ()),
+        ),
         tuple(
-            (given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)) for c in facts.costs
+            (
+                *(given(c.distance), up(c.epsilon), factor(c.epsilon), percent(c.guess)),
+                *map(up, facts.pure[i : i + 1]),
+            )
+            for i, c in enumerate(facts.costs)
         ),
     )
+    if facts.pure:
+        at_one_unit = facts.pure[facts.costs.index(facts.unit_cost)]
+        yield Paragraph(
+            f"There are two promises, and both hold. The first one is at a delta of "
+            f"{up(facts.total.delta)}. The second one is at a delta of {up(facts.total.delta_fp)}, "
+            f"which is the computer's arithmetic alone. Its epsilon is "
+            f"{up(at_one_unit)} at one unit, and grows in proportion to distance: it "
+            "bounds the largest privacy loss that there is."
+        )
     yield several_table(facts, "A person with several records, all of which move by one unit")
     if most is not None:
         count, cost = most
@@ -63,6 +79,8 @@ def _described(facts: PublicFacts) -> str:
     text = f"Epsilon is {up(facts.unit_cost.epsilon)} at one unit, and rises with distance"
     if len(facts.releases) > 1:
         text = f"Of all releases together (solid line; dashed: each by itself): {text}"
+    if facts.pure:
+        text = f"The second promise is dotted. {text}"
     if facts.diameter is None:
         return f"{text}."
     last = facts.costs[-1]

@@ -53,8 +53,10 @@ from botorch_private import (
     PublicScaling,
     Release,
     ReleasedInputKernel,
+    ReleasedParts,
     RemoteCurator,
     RemoteError,
+    RowMap,
     RowsAbove,
     Scalarized,
     SearchPrior,
@@ -72,6 +74,7 @@ from botorch_private import (
     load_encoding,
     load_ranges,
     make_model,
+    release_parquet,
     run,
     save_cells,
     suggest_cells,
@@ -196,6 +199,17 @@ def large_pools(release: Release, history: History) -> Tensor:
     print(posterior.model, posterior.num_observations, posterior.memory, posterior.resolution)
     denoised: Release = DenoisedRelease.of(release)
     return posterior.mean + posterior.variance.sqrt() * denoised.spread
+
+
+def large_tables(scaling: PublicScaling) -> Modeler:
+    parts: ReleasedParts = release_parquet(
+        ["a.parquet", Path("b.parquet")], "released", scaling, NoisyProjection(3.0), dtype="float32"
+    )
+    places = RowMap.load("released.map")
+    path, row, record = places.place(0)
+    first: Tensor = parts.read(0)
+    print(path, row + record, places.permutation.shape, first.shape, parts.guarantee, parts.identity)
+    return Modeler(ReleasedParts.load("released").whole())
 
 
 def remote(token: str) -> None:

@@ -1,0 +1,94 @@
+"""Plan: what a release in parts was begun with, so that a killed one goes on and is charged once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from botorch_private._base.versioned import FileFormat
+from botorch_private._base.whole_file import write_whole
+from botorch_private.curator.large.source import SourceFile
+from botorch_private.curator.mechanisms.base import NO_MAPS, Maps
+
+FORMAT = FileFormat("botorch-private release begun", 1, "what an unfinished release was begun with")
+CHECKED, CHARGED = "checked", "charged"
+_NAME, _BEFORE, _AFTER = "plan.json", "before.npy", "after.npy"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is released, from which files, in how many buckets.
+
+    Attributes:
+        files: Of the table.
+        columns: Names of the features.
+        buckets: Number of parts that rows are thrown into.
+        width: Columns of a released row.
+        dtype: Of the released rows.
+        settings: Public settings of the release, as text.
+        stage: `CHECKED`: all records were looked at. `CHARGED`: the ledger has it.
+        entries: How many entries the ledger had before.
+    """
+
+    files: tuple[SourceFile, ...]
+    columns: tuple[str, ...]
+    buckets: int
+    width: int
+    dtype: str
+    settings: str
+    stage: str = CHECKED
+    entries: int = 0
+
+    @property
+    def n(self) -> int:
+        """Records in all."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def digest(self) -> str:
+        """Of what must be the same in a later call."""
+        same = asdict(replace(self, stage=CHECKED, entries=0))
+        return hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
+
+    def save(self, folder: Path) -> None:
+        """Write it into the folder of the work."""
+        write_whole(folder / _NAME, FORMAT.dumps(asdict(self), indent=1))
+
+    @classmethod
+    def load(cls, folder: Path) -> Plan | None:
+        """Read it; None where there is none yet.
+
+        Raises:
+            ValueError: If it is damaged, or of a newer version.
+        """
+        path = folder / _NAME
+        if not path.is_file():
+            return None
+        values = FORMAT.loads(path.read_bytes(), path)
+        try:
+            files = tuple(SourceFile(**each) for each in values.pop("files"))
+            return cls(files=files, columns=tuple(values.pop("columns")), **values)
+        except (AttributeError, KeyError, TypeError):
+            raise FORMAT.refusal(path, "is damaged") from None
+
+
+def save_maps(folder: Path, maps: Maps) -> None:
+    """Keep the public maps of a release: the rows of a later call must be mapped alike."""
+    for name, matrix in zip((_BEFORE, _AFTER), maps, strict=True):
+        if matrix is not None:
+            np.save(folder / name, matrix, allow_pickle=False)
+
+
+def load_maps(folder: Path) -> Maps:
+    """The maps that `save_maps` kept."""
+    if not (folder / _BEFORE).exists() and not (folder / _AFTER).exists():
+        return NO_MAPS
+    before, after = (
+        np.load(path, allow_pickle=False) if path.exists() else None
+        for path in (folder / _BEFORE, folder / _AFTER)
+    )
+    return before, after
