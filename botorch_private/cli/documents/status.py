@@ -50,6 +50,8 @@ class StatusDocument(Document):
     outcomes: Annotated[
         dict[str, str], "where records have several outcomes, their names and units; else empty"
     ]
+    events: Annotated[int, "that were written"]
+    last_hash: Annotated[str | None, "of the last event; null where an earlier version wrote them"]
 
     @classmethod
     def of(cls, store: Reading) -> StatusDocument:
@@ -75,4 +77,6 @@ class StatusDocument(Document):
             measurements_limit=facts.max_queries,
             measurements_left=store.queries_left(),
             outcomes={each.name: each.unit for each in facts.outcomes},
+            events=store.events_written(),
+            last_hash=store.last_hash(),
         )

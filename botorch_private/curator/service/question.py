@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
+
 Outcome = float | dict[str, float]  # of one name, or of several
 
 
@@ -42,6 +44,7 @@ class Question:
         asked: When, UTC, ISO 8601.
         settled: When it was measured or withdrawn.
         told: Whether a modeler has read the answer.
+        circumstances: Of the measurement; for the curator's eyes only.
     """
 
     id: int
@@ -54,6 +57,7 @@ class Question:
     asked: str
     settled: str | None
     told: bool
+    circumstances: Circumstances = UNSAID
 
     @property
     def public_state(self) -> str:
@@ -130,9 +134,23 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    values = {name: found[name] for name in Question.__dataclass_fields__}
-    numbers = {name: recalled(found[name]) for name in ("answer", "outcome")}
-    return Question(**{**values, **numbers, "told": bool(found["told"])})
+    try:
+        said = Circumstances(found["measured_on"], found["instrument"], found["comment"])
+    except IndexError:  # a folder of an earlier version, which is only read
+        said = UNSAID
+    return Question(
+        id=found["id"],
+        row=found["row"],
+        state=found["state"],
+        answer=recalled(found["answer"]),
+        outcome=recalled(found["outcome"]),
+        revision=found["revision"],
+        reason=found["reason"],
+        asked=found["asked"],
+        settled=found["settled"],
+        told=bool(found["told"]),
+        circumstances=said,
+    )
 
 
 def recalled(found: Any) -> Outcome | None:
