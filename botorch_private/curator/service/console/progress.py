@@ -29,7 +29,7 @@ async def progress(request: Request, session: SessionOf) -> Response:
     goal = goal_from_dict(store.facts.goal)
     first = measured - len(values) + 1
     before = store.best(before=found[0].id) if found else None
-    start = [] if before is None or before.outcome is None else [before.outcome]
+    start: list[Any] = [] if before is None or before.outcome is None else [before.outcome]
     running = goal.best_so_far([*start, *values])[len(start) :]
     rows = [
         (first + i, query.id, store.identifier(query.row), value, largest)
