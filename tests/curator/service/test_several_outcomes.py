@@ -3,6 +3,7 @@
 import json
 import sqlite3
 
+import numpy as np
 import pytest
 from helpers.named_folder import GOAL, NAMES, named_curator, named_folder
 from helpers.remote_server import make_curator
@@ -11,9 +12,11 @@ from helpers.staff_browser import logged_in
 from botorch_private import Maximize, Scalarized
 from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.make_folder import make_folder
+from botorch_private.curator.service.measuring import Measuring
 from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
+from botorch_private.curator.service.worker import FAILED, answer
 from botorch_private.curator.service.worklist import worklist_csv
 
 GOOD = {"cost": 3.5, "safety": 0.9}
@@ -199,3 +202,40 @@ def test_a_goal_of_several_outcomes_is_refused_where_there_is_one(tmp_path):
     curator = make_curator(known=False)
     with pytest.raises(ValueError, match="goal must be about one outcome"):
         make_folder(tmp_path / "folder", curator, goal=GOAL)
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (GOOD, {"value": GOOD}),
+        (
+            {"cost": 1, "safety": float("nan")},
+            {"error": "the objective must return a finite number, got another one"},
+        ),
+        ({"cost": "mrs-smith", "safety": 1.0}, {"error": FAILED}),
+    ],
+)
+def test_a_program_returns_a_number_for_each_name(returned, said, capsys):
+    assert answer(lambda record: returned, [0.5, 0.5]) == said
+
+
+@pytest.mark.parametrize("returned", [{"mrs-smith": 1.0}, 1.0])
+def test_a_program_that_returns_other_names_has_failed_and_the_next_question_goes_on(
+    serve, tmp_path, returned
+):
+    folder = named_folder(tmp_path / "program")
+    store = folder.open()
+    np.save(tmp_path / "records.npy", np.zeros((40, 2)))
+    token = store.tokens.make("modeler", "m").result() and store.tokens.all()[0].id
+    for row in (0, 1):
+        store.ask(f"key-of-row-{row}", row, token).result()
+    given = iter([returned, GOOD])
+    measuring = Measuring(store, lambda record: next(given), tmp_path / "records.npy")
+    while measuring._one(measuring._table):
+        pass
+    first, second = store.queries()
+    assert first.state == "failed"
+    assert "a number for each of cost, safety" in first.reason
+    assert "smith" not in first.reason
+    assert second.outcome == GOOD
+    store.close()
