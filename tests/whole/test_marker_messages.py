@@ -121,6 +121,7 @@ REVIEWED = {
     ],
     "a path that was given, or a file of the folder": [
         "file",
+        "file.path",
         "target.parent",
         "beside",
         "folder",
@@ -139,6 +140,8 @@ REVIEWED = {
         "target",
     ],
     "a position, a count or a time": [
+        "part.rows",
+        "self.width",
         "count",
         "curator.answered",
         "d",
