@@ -163,6 +163,11 @@ class Reading:
         )
         return found[0]
 
+    def known(self) -> dict[int, float]:
+        """Released row -> its outcome, where that is known. For the curator's eyes only."""
+        found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
+        return {each["row"]: each["outcome"] for each in found}
+
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
         return self._one("SELECT identifier FROM record WHERE row = ?", row)[0]
