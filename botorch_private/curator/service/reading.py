@@ -11,6 +11,7 @@ from typing import Any
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     State,
     count_used,
@@ -163,10 +164,10 @@ class Reading:
         )
         return found[0]
 
-    def known(self) -> dict[int, float]:
+    def known(self) -> dict[int, Outcome | None]:
         """Released row -> its outcome, where that is known. For the curator's eyes only."""
         found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
-        return {each["row"]: each["outcome"] for each in found}
+        return {each["row"]: recalled(each["outcome"]) for each in found}
 
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""

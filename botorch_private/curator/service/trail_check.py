@@ -119,7 +119,7 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
     """Which question is not as the trail tells; empty: none. What has no data is older than that."""
     told: dict[int, tuple[str, Any]] = {}
     rows: dict[int, int] = {}
-    known: dict[int, float] = {}
+    known: dict[int, Any] = {}
     for event in events:
         number, data = event["query"], data_of(event)
         if event["kind"] == "asked" and data is not None:

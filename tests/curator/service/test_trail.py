@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from helpers.days import day_of
+from helpers.named_folder import named_curator, named_folder
 from helpers.staff_browser import console_folder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import botorch_private
 from botorch_private.curator.service.backup import back_up, restore
+from botorch_private.curator.service.circumstances import Circumstances
 from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.trail import FIELDS, _written, canonical, event_of, next_hash
 from botorch_private.curator.service.trail_check import check_database, check_trail
@@ -209,6 +211,22 @@ def test_an_outcome_that_is_known_and_changed_shows(folder):
         assert check_database(store).problem == ""
     change(folder, "UPDATE record SET outcome = 7.5 WHERE row = 9")
     assert "known of row 9 is not as the events tell" in problem(folder)
+
+
+@pytest.mark.parametrize("noised", [False, True])
+def test_several_outcomes_of_a_record_are_followed_as_one_is(tmp_path, noised):
+    made = named_folder(tmp_path / "named", named_curator(noised=noised))
+    with closing(made.open()) as store:
+        for role in ("modeler", "staff"):
+            store.tokens.make(role, role).result()
+        store.ask("key-00000001", 3, 1).result()
+        store.measure(1, {"cost": 2.5, "safety": 0.5}, 2, Circumstances(instrument="scale 3")).result()
+        store.correct(1, {"safety": 0.5, "cost": 3.5}, "typo", 2).result()
+        store.know([KnownOutcome(1, store.identifier(5), {"cost": 1.0, "safety": 0.25})], None).result()
+        assert check_database(store).problem == ""
+        assert event_of(store.events(1)[-1])["data"]["before"]["value"] == {"cost": 2.5, "safety": 0.5}
+    change(made, "UPDATE query SET outcome = replace(outcome, '3.5', '3.6')")
+    assert "query 1 is not as the events tell" in problem(made)
 
 
 def test_a_folder_that_was_put_back_from_a_backup_goes_on_with_its_trail(folder, tmp_path):
