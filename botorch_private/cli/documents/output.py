@@ -44,6 +44,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with status 2 and one line; all options would take a screen, and --help has them."""
+        for kind, number in (("float", "a number"), ("int", "a whole number")):
+            message = message.replace(f"invalid {kind} value: ", f"must be {number}, got ")
         hint = f"'{self.prog} --help' says what it takes."
         self._print_message(f"{self.prog}: {message}\n{hint}\n", sys.stderr)
         raise Refusal(self.prog, 2, message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from botorch_private.exchange.goals import Above, TopK
+from botorch_private.exchange.goals import Above, Maximize, TopK
 from botorch_private.exchange.goals.goal import with_unit
 from botorch_private.modeler.modeler import Modeler
 
@@ -19,7 +19,8 @@ def result(modeler: Modeler, unit: str) -> str:
     if isinstance(modeler.goal, TopK):
         return _best(modeler, unit)
     best, noised = modeler.best, modeler.release.outcome_variance
-    text = f"Best of {len(modeler.history)}: row {best.index}, {with_unit(best.value, unit)}."
+    which = "" if isinstance(modeler.goal, Maximize) else f", {modeler.goal.best_is}"
+    text = f"Best of {len(modeler.history)}{which}: row {best.index}, {with_unit(best.value, unit)}."
     if not noised:
         return text
     return (
@@ -47,8 +48,7 @@ def _above(modeler: Modeler, threshold: float, unit: str) -> str:
         [
             head,
             *_lines(modeler, rows.measured, unit),
-            f"If the model is right, {len(rows.unmeasured)} others are above, each more likely than "
-            f"not: {left}",
+            f"If the model is right, others that are above it, each more likely than not: {left}",
         ]
     )
 
