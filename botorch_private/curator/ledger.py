@@ -133,7 +133,12 @@ class Ledger:
         return next(iter(self.totals), None)
 
     def spend(
-        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+        self,
+        *guarantees: PrivacyGuarantee,
+        start: int,
+        stop: int,
+        everybody: bool = False,
+        time: str | None = None,
     ) -> None:
         """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
 
@@ -146,6 +151,8 @@ class Ledger:
             stop: The record after the last one.
             everybody: Whether these records may be of people who have records before ``start``: all of
                 those are charged as well then, since nobody can say which.
+            time: What to write as the time, UTC, ISO 8601; None: now. Who notes it before finds the
+                entry again.
 
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
@@ -153,7 +160,7 @@ class Ledger:
             ValueError: If the ledger is of another table, by its number of records.
         """
         with self._exclusive():
-            entries = self._after(guarantees, start, stop, everybody)
+            entries = self._after(guarantees, start, stop, everybody, time)
             self._write(entries)
             self._entries = entries
 
@@ -166,12 +173,17 @@ class Ledger:
             self._after(guarantees, start, stop)
 
     def _after(
-        self, guarantees: tuple[PrivacyGuarantee, ...], start: int, stop: int, everybody: bool = False
+        self,
+        guarantees: tuple[PrivacyGuarantee, ...],
+        start: int,
+        stop: int,
+        everybody: bool = False,
+        time: str | None = None,
     ) -> list[Entry]:
         """All entries with the new ones, or a refusal."""
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = time or datetime.now(UTC).isoformat(timespec="seconds")
         self._refuse_other_table(start, stop)
         start = 0 if everybody else start
         new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]

@@ -120,6 +120,7 @@ REVIEWED = {
     ],
     "a path that was given, or a file of the folder": [
         "file",
+        "file.path",
         "target.parent",
         "beside",
         "folder",
@@ -138,6 +139,8 @@ REVIEWED = {
         "target",
     ],
     "a position, a count or a time": [
+        "part.rows",
+        "self.width",
         "count",
         "curator.answered",
         "d",

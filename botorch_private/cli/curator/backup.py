@@ -61,8 +61,10 @@ def _restore(options: argparse.Namespace) -> int:
     print("What was asked and measured after that time is not in it. Modelers are told, and ask again.")
     if noised:
         warn(
-            "Answers are noised. A value that was entered after that time must be entered again as it "
-            "was: another value with the same noise tells more than was promised."
+            "Answers are noised. A value that was entered or replaced after that time must be entered "
+            "again as it was, before the folder is served: another value with the same noise tells "
+            "more than was promised. If a value was corrected after that time, do not serve this "
+            "folder: it would answer with the one of before."
         )
     if options.end_tokens:
         print("All tokens are worthless: make new ones by 'botorch-private curator token new'.")

@@ -40,6 +40,8 @@ def _status(options: argparse.Namespace) -> int:
         if known:
             print(f"Known, and not asked for yet: {known}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        if last := store.last_hash():
+            print(f"Events: {store.events_written()}, hash of the last one: {last}")
         if restored := store.restored():
             print(f"Put back from a backup of {restored[:10]} {restored[11:19]} UTC")
         for query in store.queries(states=("failed",)):

@@ -47,6 +47,8 @@ class StatusDocument(Document):
     questions: Annotated[Asked, "how many there are"]
     measurements_limit: Annotated[int | None, "most records that are measured; null: no limit"]
     measurements_left: Annotated[int | None, "how many more; null: no limit"]
+    events: Annotated[int, "that were written"]
+    last_hash: Annotated[str | None, "of the last event; null where an earlier version wrote them"]
 
     @classmethod
     def of(cls, store: Reading) -> StatusDocument:
@@ -71,4 +73,6 @@ class StatusDocument(Document):
             ),
             measurements_limit=facts.max_queries,
             measurements_left=store.queries_left(),
+            events=store.events_written(),
+            last_hash=store.last_hash(),
         )

@@ -26,6 +26,7 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.clock import stamp, system_time
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import open_plainly
 from botorch_private.exchange.release_digest import digest_of_file
 
@@ -149,18 +150,14 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
 
 def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens: bool) -> None:
     now = store.clock()
-    connection.execute(
-        "INSERT INTO event (time, kind, detail) VALUES (?, 'restored', ?)", (now, backup.time)
-    )
+    note(connection, now, "restored", detail=backup.time)
     if store.facts.outcome_range is not None:
         connection.execute("UPDATE query SET told = 1 WHERE state = 'measured'")
     connection.execute("DELETE FROM session")
     if end_tokens:
         valid = "revoked IS NULL"
-        connection.execute(
-            f"INSERT INTO event (time, token, kind) SELECT ?, id, 'revoked' FROM token WHERE {valid}",
-            (now,),
-        )
+        for found in connection.execute(f"SELECT id FROM token WHERE {valid}").fetchall():
+            note(connection, now, "revoked", token=found["id"])
         connection.execute(f"UPDATE token SET revoked = ? WHERE {valid}", (now,))
 
 

@@ -27,10 +27,16 @@ class MeasurementBody(_Strict):
 
     value: float
     confirm: bool = False
+    date: str | None = Field(default=None, max_length=20, description="when it was measured, YYYY-MM-DD")
+    instrument: str | None = Field(default=None, max_length=500, description="what measured it")
+    comment: str | None = Field(default=None, max_length=500)
 
 
 class CorrectionBody(MeasurementBody):
-    """Another value for a measured query, and why."""
+    """Another value for a measured query, or another date, instrument or comment, and why.
+
+    What is left out stays; an empty text removes what is stored.
+    """
 
     reason: str = Field(min_length=1, max_length=500)
     revision: int | None = Field(
@@ -118,6 +124,9 @@ class StaffQueryBody(BaseModel):
     reason: str | None
     asked: str
     settled: str | None
+    date: str | None = Field(description="when it was measured")
+    instrument: str | None
+    comment: str | None
 
 
 class StaffQueriesBody(BaseModel):

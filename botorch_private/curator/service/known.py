@@ -22,6 +22,7 @@ from botorch_private.curator.service.question import (
     question_from,
 )
 from botorch_private.curator.service.reading import Reading
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import step
 
 
@@ -108,8 +109,7 @@ class KnownOutcomes(Reading, Changes):
             elif query.state == State.MEASURING:
                 raise _refusal("measuring", place, each, "a program works on that record: wait for it")
             elif query.state != State.MEASURED:
-                self._settle(connection, query, each.outcome)
-                answered.append(self._changed(connection, token, "measured", query.id))
+                answered.append(self.settle(connection, query, each.outcome, token))
             elif query.outcome != each.outcome:
                 raise _refusal("measured", place, each, "it has another value: correct it")
         return Known(kept, answered)
@@ -133,10 +133,8 @@ class KnownOutcomes(Reading, Changes):
             raise _refusal("known", place, known, "another value is known, and must be replaced")
         connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (known.outcome, row))
         detail = f"row {row}" if earlier is None else f"row {row}: it was {earlier!r}"
-        connection.execute(
-            "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'known', ?)",
-            (self.clock(), token, detail),
-        )
+        data = {"row": row, "value": known.outcome}
+        note(connection, self.clock(), "known", token=token, detail=detail, data=data)
         return True
 
     def _rows_of(self, outcomes: Sequence[KnownOutcome], place: str) -> list[int]:

@@ -23,6 +23,7 @@ from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, migrate, write_facts
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import connect
 from botorch_private.exchange.goals import Goal, Maximize
 
@@ -298,9 +299,11 @@ def _write_database(
             "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
             [(row, order[row], names[order[row]], outcomes[row], noise[row]) for row in range(facts.n)],
         )
-        connection.execute("INSERT INTO event (time, kind) VALUES (?, 'made')", (Clock()(),))
         connection.execute("COMMIT")
         migrate(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        note(connection, Clock()(), "made")
+        connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()

@@ -9,6 +9,8 @@ import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
 
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
+
 
 class State(StrEnum):
     """How far a question is."""
@@ -38,6 +40,7 @@ class Question:
         asked: When, UTC, ISO 8601.
         settled: When it was measured or withdrawn.
         told: Whether a modeler has read the answer.
+        circumstances: Of the measurement; for the curator's eyes only.
     """
 
     id: int
@@ -50,6 +53,7 @@ class Question:
     asked: str
     settled: str | None
     told: bool
+    circumstances: Circumstances = UNSAID
 
     @property
     def public_state(self) -> str:
@@ -126,5 +130,20 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    values = {name: found[name] for name in Question.__dataclass_fields__}
-    return Question(**{**values, "told": bool(found["told"])})
+    try:
+        said = Circumstances(found["measured_on"], found["instrument"], found["comment"])
+    except IndexError:  # a folder of an earlier version, which is only read
+        said = UNSAID
+    return Question(
+        id=found["id"],
+        row=found["row"],
+        state=found["state"],
+        answer=found["answer"],
+        outcome=found["outcome"],
+        revision=found["revision"],
+        reason=found["reason"],
+        asked=found["asked"],
+        settled=found["settled"],
+        told=bool(found["told"]),
+        circumstances=said,
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -155,9 +157,37 @@ class Reading:
         """What happened, in order; to one query, or to all. For the curator's eyes only."""
         return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
 
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Have all that is read inside be of one moment, whatever is written; for one thread alone."""
+        self._reader.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._reader.execute("ROLLBACK")
+
+    def has_chain(self) -> bool:
+        """Whether events have hashes: in a folder of an earlier version that is only read, none has."""
+        return bool(self._all("SELECT 1 FROM pragma_table_info('event') WHERE name = 'hash'"))
+
+    def events_written(self) -> int:
+        """How many events were ever written."""
+        found = self._all("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        return found[0]["seq"] if found else 0
+
+    def last_hash(self) -> str | None:
+        """The hash of the last event; None: events have none yet; see `trail`."""
+        if not self.has_chain():
+            return None
+        return self._one("SELECT hash FROM event ORDER BY id DESC LIMIT 1")[0]
+
     def latest_time(self) -> str | None:
         """The latest time at which anything happened, UTC, ISO 8601."""
-        return self._one("SELECT max(time) FROM event")[0]
+        # What was written by a clock that was ahead stays; `mend_clock` notes that it is not to count.
+        return self._one(
+            "SELECT max(time) FROM event "
+            "WHERE id >= (SELECT coalesce(max(id), 0) FROM event WHERE kind = 'clock')"
+        )[0]
 
     def restored(self) -> str | None:
         """Of when the backup is that the folder was put back from last; None: it never was."""

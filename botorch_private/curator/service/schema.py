@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.trail import begin_chain
 from botorch_private.exchange.goals import Maximize, goal_from_dict
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
@@ -119,7 +120,16 @@ CREATE TABLE sheet (                    -- sent by staff, and neither stored nor
     time TEXT NOT NULL
 );
 """,
+    3: """
+ALTER TABLE query ADD COLUMN instrument TEXT;   -- that measured it, as staff say it
+ALTER TABLE draft ADD COLUMN day TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN instrument TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN comment TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN data TEXT;         -- JSON, see `trail`
+ALTER TABLE event ADD COLUMN hash TEXT;         -- over the event before and this one
+""",
 }
+_AFTERWARDS = {3: begin_chain}
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
             for statement in re.sub("--.*", "", MIGRATIONS[version]).split(";"):
                 connection.execute(statement)
+            if version in _AFTERWARDS:
+                _AFTERWARDS[version](connection)
             connection.execute(
                 "INSERT OR REPLACE INTO fact VALUES ('schema_version', ?)", (json.dumps(version),)
             )

@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from botorch_private.curator.service.access import StaffToken, StoreOf
+from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.circumstances import Circumstances, read_circumstances
 from botorch_private.curator.service.forms import (
     ERRORS,
     After,
@@ -59,7 +61,8 @@ async def measure(
 ) -> JSONResponse:
     """Store a measured value. The same one again changes nothing; another one is a conflict."""
     refuse_implausible(store, body.value, confirmed=body.confirm)
-    query = await asyncio.wrap_future(store.measure(number, body.value, token.id))
+    said = _circumstances(store, body)
+    query = await asyncio.wrap_future(store.measure(number, body.value, token.id, said))
     return JSONResponse(_shown(store, query))
 
 
@@ -67,11 +70,13 @@ async def measure(
 async def correct(
     number: Number, body: CorrectionBody, token: StaffToken, store: StoreOf
 ) -> JSONResponse:
-    """Replace a value that was entered wrongly, and say why."""
+    """Replace what was entered wrongly, and say why."""
     refuse_implausible(store, body.value, confirmed=body.confirm)
-    query = await asyncio.wrap_future(
-        store.correct(number, body.value, body.reason, token.id, revision=body.revision)
+    said = _circumstances(store, body)
+    corrected = store.correct(
+        number, body.value, body.reason, token.id, revision=body.revision, circumstances=said
     )
+    query = await asyncio.wrap_future(corrected)
     return JSONResponse(_shown(store, query))
 
 
@@ -106,7 +111,15 @@ def refuse_implausible(store: Store, value: float, *, confirmed: bool) -> None:
     )
 
 
+def _circumstances(store: Store, body: MeasurementBody) -> Circumstances:
+    try:
+        return read_circumstances(body.date, body.instrument, body.comment, today(store.clock()))
+    except ValueError as error:
+        raise ServiceError("circumstances", f"date, instrument and comment: {error}") from None
+
+
 def _shown(store: Store, query: Question) -> dict[str, Any]:
+    said = query.circumstances
     return {
         "id": query.id,
         "identifier": store.identifier(query.row),
@@ -116,4 +129,7 @@ def _shown(store: Store, query: Question) -> dict[str, Any]:
         "reason": query.reason,
         "asked": query.asked,
         "settled": query.settled,
+        "date": said.day,
+        "instrument": said.instrument,
+        "comment": said.comment,
     }

@@ -21,7 +21,7 @@ from botorch_private.curator.service.console.pages import (
     sentence,
 )
 from botorch_private.curator.service.console.sessions import Session, Sessions
-from botorch_private.curator.service.errors import STATUS, public_message
+from botorch_private.curator.service.errors import STATUS, asked_number, public_message
 from botorch_private.curator.service.limits import LARGEST_BODY
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
@@ -31,6 +31,7 @@ _FOREIGN = ConsoleError(
     403,
     "This form was not sent by the console",
     "Nothing was stored. Open the console again and send the form from there.",
+    "foreign_form",
 )
 _NO_FORM = ConsoleError(
     400,
@@ -53,6 +54,12 @@ def found_session(request: Request) -> Session | None:
     """The session that a request belongs to, if any. With ``watch`` a page asked by itself."""
     used = not request.query_params.get("watch")
     return sessions_of(request).find(request.cookies.get(COOKIE), used=used)
+
+
+def note_refusal(request: Request, session: Session | None, why: str) -> None:
+    """Note that something was refused; see `Refusals`."""
+    token = None if session is None else session.token
+    request.app.state.refusals.note(why, "console", token=token, query=asked_number(request))
 
 
 async def _session(request: Request) -> Session:
@@ -180,10 +187,13 @@ class ConsoleRoute(APIRoute):
                 was_in = COOKIE in request.cookies or request.method == "POST"
                 return go_to(f"/console/login{'?ended=1' if was_in else ''}")
             except ConsoleError as error:
+                if error.why:
+                    note_refusal(request, found_session(request), error.why)
                 problem = error
             except StorageError as error:
                 problem = ConsoleError(503, "Nothing was stored", storage_words(error))
             except ServiceError as error:
+                note_refusal(request, found_session(request), error.code)
                 words = sentence(error.message)
                 problem = ConsoleError(STATUS[error.code], "This cannot be done", words)
             except RequestValidationError:

@@ -16,6 +16,7 @@ from botorch_private.curator.service.console.guard import (
     FormOf,
     SessionOf,
     UploadOf,
+    note_refusal,
     storage_words,
 )
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
@@ -31,7 +32,10 @@ router = APIRouter(prefix="/console/sheet", route_class=ConsoleRoute, include_in
 _MOST_SHOWN = 100
 _LONGEST_NAME = 100
 _CHANGED = ConsoleError(
-    409, "This is not the sheet that you looked at", "Nothing was stored. Look at it again under Sheet."
+    409,
+    "This is not the sheet that you looked at",
+    "Nothing was stored. Look at it again under Sheet.",
+    "changed",
 )
 
 
@@ -52,6 +56,7 @@ async def send(request: Request, session: SessionOf, upload: UploadOf) -> Respon
         text = decoded(upload.content)
         await asyncio.to_thread(read_sheet, text, form, unit=store.facts.outcome_unit)
     except ValueError as error:
+        note_refusal(request, session, "unreadable")
         return _form_page(request, session, form, problem=f"{error}")
     await asyncio.wrap_future(store.sheets.keep(session.token, text, form))
     return go_to("/console/sheet/check")
@@ -85,7 +90,7 @@ async def store_it(request: Request, session: SessionOf, form: FormOf) -> Respon
     if taken.refused:
         return await _check_page(request, session, kept, missed=True)
     await asyncio.wrap_future(store.sheets.drop(kept.token))
-    return go_to(f"/console/sheet?stored={taken.stored}")
+    return go_to(f"/console/sheet?stored={taken.stored + taken.corrected}")
 
 
 @router.post("/discard")
