@@ -147,7 +147,8 @@ class Ledger:
 
         Args:
             guarantees: Of all that is about to leave together.
-            start: First record, in the order in which they joined the table; at most `records`.
+            start: First record, in the order in which they joined the table: 0, `records`, or where
+                records joined before, which are then charged again up to the last one.
             stop: The record after the last one.
             everybody: Whether these records may be of people who have records before ``start``: all of
                 those are charged as well then, since nobody can say which.
@@ -164,13 +165,15 @@ class Ledger:
             self._write(entries)
             self._entries = entries
 
-    def require(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+    def require(
+        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+    ) -> None:
         """Refuse what `spend` would refuse, and enter nothing; for a look before somebody is asked.
 
         Args and errors are those of `spend`. What others enter meanwhile counts when it is spent.
         """
         with self._exclusive():
-            self._after(guarantees, start, stop)
+            self._after(guarantees, start, stop, everybody)
 
     def _after(
         self,
@@ -205,7 +208,10 @@ class Ledger:
 
     def _refuse_other_table(self, start: int, stop: int) -> None:
         known = max((entry.stop for entry in self._entries), default=0)
-        if (start, stop) != (0, known) and start != known:
+        # Records that joined are released again where another release of the table grows by them too, or
+        # where they were charged and a process died before they were released.
+        again = stop == known and start in {entry.start for entry in self._entries}
+        if (start, stop) != (0, known) and start != known and not again:
             raise ValueError(
                 f"ledger must be of this table, got one of {known} records for {stop}: keep one ledger "
                 f"for each table"

@@ -29,7 +29,7 @@ from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.sharded.opening import opened, sharded
 from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior
-from botorch_private.modeler.state import SETTINGS, Draws, ModelerState
+from botorch_private.modeler.state import SETTINGS, Draws, ModelerState, rows_of
 
 
 class Modeler(Findings):
@@ -205,6 +205,7 @@ class Modeler(Findings):
         """
         ModelerState(
             release=self.release.identity,
+            rows=rows_of(self.release),
             settings={name: getattr(self, name) for name in SETTINGS},
             history=[(row, value) for row, value in self._told.items()],
             pending=self.pending,
@@ -232,7 +233,7 @@ class Modeler(Findings):
 
         Args:
             path: File of `save`, or the state that ``botorch-private optimize`` keeps.
-            release: The release that it is about.
+            release: The release that it is about, or one that grew from it (`Curator.add`).
             device: As in `Modeler`; not in the file.
             max_memory: As in `Modeler`; not in the file.
             engine: As in `Modeler`; not in the file, and so are the next two.

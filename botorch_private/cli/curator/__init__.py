@@ -4,6 +4,7 @@ from typing import Any
 
 from botorch_private.cli.common import add_group
 from botorch_private.cli.curator import (
+    add,
     backup,
     clock,
     export,
@@ -35,6 +36,7 @@ def add_curator(commands: Any) -> None:
         token,
         worklist,
         import_sheet,
+        add,
         status,
         export,
         retry,

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.curator.agreement import add_agreement, agreed
 from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 from botorch_private.cli.table import add_dialect, dialect_of
 
 if TYPE_CHECKING:
     from botorch_private.curator.cells.cells import Cells
-    from botorch_private.curator.features.range_fit import RangeFit
     from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
     from botorch_private.privacy.guarantee import PrivacyGuarantee
 
@@ -181,26 +180,13 @@ def add(verbs: Any) -> None:
         help="largest epsilon, at one unit, and delta that all releases of this table and the noised "
         "answers may have together; for its first release (default: no limit)",
     )
-    option(
-        "--yes",
-        action="store_true",
-        help="do not ask; what clips a feature in more than half of the records is refused nevertheless",
-    )
-    option(
-        "--accept-clipped",
-        action="store_true",
-        help="release also where a declared range clips a feature in most records",
-    )
+    add_agreement(init)
     add_dialect(init)
 
 
 def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.ledger import BudgetError
     from botorch_private.curator.service.initialize import initialize
-
-    def agree(words: str, fit: RangeFit) -> bool:
-        _show(options, words)
-        return _agreed(options, fit)
 
     outcome_mechanism, goal = _outcome_mechanism(options), goal_of(options)
     with refusals(options, BudgetError, arguments=_ARGUMENTS):
@@ -211,7 +197,7 @@ def _init(options: argparse.Namespace) -> int:
             dialect=dialect_of(options),
             mechanism=_mechanism(options),
             cells=options.cells,
-            agree=agree,
+            agree=partial(agreed, options),
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=options.shared_outcomes,
             budget=options.budget,
@@ -273,50 +259,6 @@ def _mechanism(options: argparse.Namespace) -> Mechanism | Callable[[Cells], Mec
         if given:
             raise ValueError(f"{option} must be left out with --whole-record: what is told is pure")
     return partial(CellResponse, options.epsilon)
-
-
-def _show(options: argparse.Namespace, words: str) -> None:
-    if options.yes:
-        tell(f"{words}\n")
-    else:
-        print(f"{words}\n", flush=True)  # who cannot read it has not agreed
-
-
-def _agreed(options: argparse.Namespace, fit: RangeFit) -> bool:
-    """Show what clipping would do to the records, and ask; harder where it would spoil them.
-
-    What is shown depends on the records. It goes to the curator's terminal, and nowhere else.
-    """
-    clipping, leak = fit.clipping_words(), fit.leak_words()
-    warnings = [f"Warning: {words}." for words in (clipping, leak) if words]
-    _show(options, "\n\n".join([fit.table(), *warnings]))
-    if options.yes:
-        if fit.spoiled and not options.accept_clipped:
-            names = ", ".join(each.name for each in fit.spoiled)
-            raise ValueError(
-                f"the range of {names} must hold most records, and not all of them the same, to be "
-                f"released without a question: mend the table or the ranges, or say --accept-clipped"
-            )
-        return True
-    if not _ask("Release them once with this guarantee?", ("y", "yes"), "[y/N] "):
-        return False
-    if clipping and not options.accept_clipped:
-        question = "So many records are clipped. Type 'clipped' to release them nevertheless:"
-        if not _ask(question, ("clipped",)):
-            return False
-    return not leak or _ask(
-        "Type 'declared' if no end of these ranges was taken from the table:", ("declared",)
-    )
-
-
-def _ask(question: str, yes: tuple[str, ...], choices: str = "") -> bool:
-    if not sys.stdin.isatty():
-        raise ValueError("nobody is there to be asked: say --yes if you agree")
-    try:
-        return input(f"{question} {choices}").strip().lower() in yes
-    except (EOFError, KeyboardInterrupt):  # no answer is no
-        print()
-        return False
 
 
 def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:

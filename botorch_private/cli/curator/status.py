@@ -34,6 +34,8 @@ def _status(options: argparse.Namespace) -> int:
             f"{facts.projection_dim} numbers each" if labels is None else f"one of {labels} labels each"
         )
         print(f"\nReleased rows: {facts.n}, {held}")
+        for earlier in store.earlier_releases():
+            print(f"Records joined after the first {earlier['rows']} rows")
         print(f"Measured by: {facts.objective}")
         print(f"Queries: {counts}")
         known = 0 if facts.objective == "column" else store.known_waiting()

@@ -70,6 +70,8 @@ def back_up(folder: Folder, path: Path, *, replace: bool = False) -> Backup:
     with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}.") as place:
         copies = Path(place)  # its mode is 0700
         now = stamp(system_time())
+        if folder.coming_release.exists():
+            folder.lock().release()  # finishes what was interrupted; refused while records are added
         with closing(folder.open_to_read()) as reading:
             identity = reading.facts.identity
             with closing(open_plainly(copies / "curator.db", "rwc")) as target:

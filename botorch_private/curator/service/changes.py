@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from botorch_private.curator.service.question import (
     get,
     replayed,
 )
-from botorch_private.curator.service.schema import FolderFacts
+from botorch_private.curator.service.schema import FolderFacts, write_changed
 from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 from botorch_private.privacy.outcome_grid import noised_answer
@@ -224,6 +224,22 @@ class Changes:
             (State.WITHDRAWN, reason, self.clock(), number),
         )
         return self._changed(connection, token, "withdrawn", number, reason)
+
+    @step
+    def grow(
+        self, connection: sqlite3.Connection, facts: FolderFacts, records: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Let records join: their rows of the database, and what the folder's release is from now on.
+
+        Args:
+            connection: Inside a transaction.
+            facts: Of the longer release.
+            records: Rows of the table ``record``, all beyond those that are there.
+        """
+        connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", records)
+        write_changed(connection, self.facts, facts)
+        before = f"{self.facts.identity} {self.facts.n} rows before, {facts.n} now"
+        note(connection, self.clock(), "grown", detail=before)
 
     @step
     def tell(self, connection: sqlite3.Connection, number: int, revision: int) -> None:

@@ -88,6 +88,13 @@ class QueriesBody(BaseModel):
     queries: list[QueryBody]
 
 
+class EarlierReleaseBody(BaseModel):
+    """A release that is the first rows of the present one."""
+
+    identity: str = Field(description="SHA-256 of that release")
+    rows: int
+
+
 class ReleaseBody(BaseModel):
     """What the release is."""
 
@@ -101,6 +108,9 @@ class ReleaseBody(BaseModel):
     queries_left: int | None
     restored: str | None = Field(
         description="of when the backup is that the folder was put back from last; null: it never was"
+    )
+    earlier: list[EarlierReleaseBody] = Field(
+        description="what was served before records joined; their rows are the first of this release"
     )
 
 

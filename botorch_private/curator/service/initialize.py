@@ -113,7 +113,7 @@ def initialize(
             )
     scaling: Domain | None = encoding.scaling
     if not isinstance(mechanism, Mechanism):
-        scaling, mechanism = None, mechanism(_cells(encoding, ranges, cells))
+        scaling, mechanism = None, mechanism(cells_of(encoding, ranges, cells))
     elif cells is not None:
         raise ValueError("cells must be None for a mechanism that adds noise")
     records = read_encoded(table, encoding, dialect=dialect)
@@ -188,7 +188,7 @@ def initialize(
     return make_folder(folder, curator, person=price, known=some, **settings)
 
 
-def _cells(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
+def cells_of(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
     """Cells of the declared features: by their edges, or by a file of their own."""
     if path is None:
         return Cells.of_encoding(encoding, source=f"{ranges}: ")

@@ -42,6 +42,7 @@ async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
         "max_queries": facts.max_queries,
         "queries_left": store.queries_left(),
         "restored": store.was_restored,
+        "earlier": store.grew_from,
     }
 
 

@@ -194,6 +194,25 @@ class Reading:
         found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
         return None if found is None else found["detail"]
 
+    def order(self) -> list[int]:
+        """Place in the table of each released row's record. For the curator's eyes only."""
+        return [row["record"] for row in self._all("SELECT record FROM record ORDER BY row")]
+
+    def names_of_records(self) -> list[str]:
+        """What staff call the records, in the order of the table. For the curator's eyes only."""
+        found = self._all("SELECT identifier FROM record ORDER BY record")
+        return [row["identifier"] for row in found]
+
+    def earlier_releases(self) -> list[dict[str, Any]]:
+        """Releases that were served before records joined: ``identity`` and ``rows``, oldest first."""
+        found = self._all("SELECT detail FROM event WHERE kind = 'grown' ORDER BY id")
+        pairs = [each["detail"].split() for each in found]
+        return [{"identity": identity, "rows": int(rows)} for identity, rows, *_ in pairs]
+
+    def first_identity(self) -> str:
+        """SHA-256 of the release that the folder was made with, with which the trail begins."""
+        return str(next((each["identity"] for each in self.earlier_releases()), self.facts.identity))
+
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy all of the database, of one moment, whatever is written meanwhile."""
         with self._reading:

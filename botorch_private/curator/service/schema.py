@@ -204,6 +204,15 @@ def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     )
 
 
+def write_changed(connection: sqlite3.Connection, before: FolderFacts, now: FolderFacts) -> None:
+    """Store facts that are others now."""
+    new, old = asdict(now), asdict(before)
+    connection.executemany(
+        "UPDATE fact SET value = ? WHERE name = ?",
+        [(json.dumps(new[name]), name) for name in new if new[name] != old[name]],
+    )
+
+
 def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     """Read the facts of a database, or refuse it.
 

@@ -105,7 +105,7 @@ def check_database(reading: Reading, kept: str | None = None) -> Checked:
     require_chain(reading)
     events = reading.events()
     stored = ((event_of(each), each["hash"]) for each in events)
-    checked = check_trail(reading.facts.identity, stored, kept)
+    checked = check_trail(reading.first_identity(), stored, kept)
     if checked.problem:
         return checked
     if reading.events_written() != checked.count:

@@ -31,7 +31,7 @@ def write_trail(reading: Reading) -> str:
 
     They hold values, reasons and comments: for the curator and whoever audits.
     """
-    head = {**FORMAT.header, "identity": reading.facts.identity}
+    head = {**FORMAT.header, "identity": reading.first_identity()}
     lines = [canonical(head)]
     for found in reading.events():
         lines.append(_line(event_of(found), found["hash"]))

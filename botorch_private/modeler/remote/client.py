@@ -16,7 +16,7 @@ from botorch_private.exchange.goals import Maximize, goal_from_dict
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.remote.download import download_release
-from botorch_private.modeler.remote.questions import Questions
+from botorch_private.modeler.remote.questions import Questions, earlier_of
 from botorch_private.modeler.remote.shown import MEASURED, WITHDRAWN, Shown
 from botorch_private.modeler.remote.transport import Transport, printable
 
@@ -39,6 +39,9 @@ class RemoteCurator:
     Where the server's folder is restored from a backup, a question that it does not know any more is
     asked again, and answers that it does not know any more are kept here.
 
+    Where records join the curator's table (``curator add``), a search goes on: its rows are the first of
+    the longer release, and their questions stay the same. A new `RemoteCurator` has the longer one.
+
     Args:
         url: Address of the server, as the curator gave it.
         token: Token for a modeler, as the curator gave it.
@@ -59,6 +62,8 @@ class RemoteCurator:
             goal of its own: pass ``goal=curator.goal``.
         restored (str | None): Of when the backup is that the server's folder was put back from last,
             UTC, ISO 8601; None: it never was.
+        earlier (dict[str, int]): SHA-256 and number of rows of releases that were served before records
+            joined, oldest first: their rows are the first of this one.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.
@@ -100,6 +105,7 @@ class RemoteCurator:
             self.outcome_name = printable(str(facts["outcome"]))
             self.outcome_unit = printable(str(facts["unit"]))
             self.goal = goal_from_dict(facts.get("goal", Maximize().to_dict()))
+            self.earlier = earlier_of(facts)
             restored = facts.get("restored")  # servers of before do not say
             self.restored = printable(restored) if isinstance(restored, str) else None
         except (KeyError, TypeError, ValueError):
@@ -115,7 +121,10 @@ class RemoteCurator:
                 self.url,
                 self.restored,
             )
-        self._questions = Questions(self._transport, self.identity, self._rows, self.max_queries)
+        known_as = next(iter(self.earlier), self.identity)
+        self._questions = Questions(
+            self._transport, self.identity, self._rows, self.max_queries, known_as=known_as
+        )
 
     @property
     def url(self) -> str:
@@ -125,7 +134,7 @@ class RemoteCurator:
     @cached_property
     def release(self) -> Release:
         """What the curator released: downloaded once, and checked against its announced SHA-256."""
-        return download_release(self._transport, self.identity, self._release_path)
+        return download_release(self._transport, self.identity, self._release_path, self.earlier)
 
     @cached_property
     def guarantee(self) -> str:

@@ -17,6 +17,16 @@ _MOST_LOST = 10  # times that one question is lost: the pauses between are two m
 _log = logging.getLogger(__name__)
 
 
+def earlier_of(facts: dict[str, Any]) -> dict[str, int]:
+    """Releases that a server's release grew from, by their SHA-256: their numbers of rows.
+
+    Raises:
+        KeyError: If it says so in another way than a curator's server does; also TypeError, ValueError.
+    """
+    found = facts.get("earlier", [])  # servers of before do not say
+    return {str(each["identity"]): int(each["rows"]) for each in found}
+
+
 class Questions:
     """The open questions of one modeler.
 
@@ -31,15 +41,27 @@ class Questions:
         identity: SHA-256 of the release that the rows are of.
         rows: How many rows it has.
         max_queries: Largest number of records that are measured, for a message; None: no limit.
+        known_as: SHA-256 of the first release that these rows were in, before records joined: keys of
+            questions are made of it.
 
     Attributes:
         numbers: Row -> number of its question, for rows that were asked and have no answer yet.
         withdrawn: Row -> how often its question was withdrawn.
     """
 
-    def __init__(self, transport: Transport, identity: str, rows: int, max_queries: int | None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        identity: str,
+        rows: int,
+        max_queries: int | None,
+        *,
+        known_as: str | None = None,
+    ) -> None:
         self._transport, self._identity = transport, identity
+        self._known_as = known_as or identity
         self._rows, self._max_queries = rows, max_queries
+        self._served = rows  # by now: others may ask for rows that joined meanwhile
         self.numbers: dict[int, int] = {}
         self.withdrawn: dict[int, int] = {}
         self._lost: dict[int, Backoff] = {}  # row -> pauses after its question was lost
@@ -66,13 +88,17 @@ class Questions:
         self.withdrawn[row] = self.withdrawn.get(row, 0) + 1
 
     def facts(self) -> dict[str, Any]:
-        """What the server says of its release, which must still be the same.
+        """What the server says of its release, which must still be the same, or have grown from it.
 
         Raises:
             RemoteError: If it is another one.
         """
         facts = self._transport.get("/v1/release")
-        if facts.get("identity") != self._identity:
+        try:
+            known = {facts["identity"], *earlier_of(facts)}
+        except (KeyError, TypeError, ValueError):
+            raise self._transport.no_curator("is not one") from None
+        if self._identity not in known:
             raise RemoteError(
                 "other_release",
                 f"{self._transport.url} serves another release by now: its rows are others, so begin "
@@ -165,7 +191,7 @@ class Questions:
         A restarted modeler does not know of withdrawals. It begins with the first key again, and is told
         of each withdrawal once more, as its predecessor was.
         """
-        text = f"{self._identity} {row} {self.withdrawn.get(row, 0)}"
+        text = f"{self._known_as} {row} {self.withdrawn.get(row, 0)}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _pause(self, row: int) -> None:
@@ -191,6 +217,9 @@ class Questions:
 
     def _read(self, found: Any) -> Shown:
         shown = read_shown(found)
-        if shown is None or not 0 <= shown.row < self._rows:
+        if shown is not None and shown.row >= self._served:
+            rows = self.facts().get("rows")
+            self._served = rows if isinstance(rows, int) else self._served
+        if shown is None or not 0 <= shown.row < self._served:
             raise self._transport.no_curator("answers about a question with something else")
         return shown

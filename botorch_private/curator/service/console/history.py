@@ -77,7 +77,9 @@ def history(store: Store, query: Question) -> list[Happened]:
             old, _, reason = reason.partition(": ")
             before = {"value": float(old)}
         nobody = (
-            "the curator" if kind == "corrected" or (kind == "measured" and reason) else "the program"
+            "the curator"
+            if kind in ("corrected", "known") or (kind == "measured" and reason)
+            else "the program"
         )
         who = names.get(event["token"], nobody)
         if kind == "taken":
