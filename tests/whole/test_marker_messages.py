@@ -33,6 +33,7 @@ REVIEWED = {
         "', '.join(names)",
         "', '.join(self.names)",
         "', '.join(called)",
+        "self._names",
         "', '.join(known)",
         "', '.join(map(repr, wanted))",
         "_hint(lines, str(error))",

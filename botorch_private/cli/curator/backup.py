@@ -56,7 +56,7 @@ def _restore(options: argparse.Namespace) -> int:
     ):
         made, folder = restore(options.file, options.folder, end_tokens=options.end_tokens)
         with closing(folder.open_to_read()) as reading:
-            questions, noised = len(reading.queries()), reading.facts.outcome_range is not None
+            questions, noised = len(reading.queries()), reading.facts.is_noised
     tell(f"Made {options.folder}, as of {_shown(made.time)}. Questions in it: {questions}")
     print("What was asked and measured after that time is not in it. Modelers are told, and ask again.")
     if noised:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.curator.folder import add_folder_command, opened_to_read
@@ -13,6 +14,7 @@ from botorch_private.cli.output import add_output, check_output, write_output
 from botorch_private.cli.streams import put, tell, warn
 
 if TYPE_CHECKING:
+    from botorch_private.curator.service.question import Outcome
     from botorch_private.curator.service.reading import Reading
 
 _DESCRIPTION = (
@@ -83,10 +85,22 @@ def export_csv(store: Reading) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("query", "row", "identifier", *_COLUMNS, "reason", "date", "instrument", "comment"))
+    names = [each.name for each in store.facts.outcomes]
+    heads = [f"{column} {name}" for column in ("outcome", "answer") for name in names]
+    heads = [_COLUMNS[0], *map(harmless, heads), *_COLUMNS[3:]] if names else list(_COLUMNS)
+    writer.writerow(("query", "row", "identifier", *heads, "reason", "date", "instrument", "comment"))
     for query in store.queries():
-        values = (getattr(query, name) for name in _COLUMNS)
+        state, outcome, answer, *others = (getattr(query, name) for name in _COLUMNS)
+        values = [*_numbers(outcome, names), *_numbers(answer, names)]
         identifier = harmless(store.identifier(query.row))
         said = (harmless(each) for each in query.circumstances)
-        writer.writerow((query.id, query.row, identifier, *values, harmless(query.reason), *said))
+        cells = (query.id, query.row, identifier, state, *values, *others)
+        writer.writerow((*cells, harmless(query.reason), *said))
     return text.getvalue()
+
+
+def _numbers(value: Outcome | None, names: Sequence[str]) -> list[float | None]:
+    """A cell, or one for each name."""
+    if isinstance(value, dict):
+        return [value[name] for name in names]
+    return [value] * max(1, len(names))

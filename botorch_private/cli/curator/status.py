@@ -37,6 +37,9 @@ def _status(options: argparse.Namespace) -> int:
         for earlier in store.earlier_releases():
             print(f"Records joined after the first {earlier['rows']} rows")
         print(f"Measured by: {facts.objective}")
+        if facts.outcomes:
+            names = (f"{each.name} ({each.unit})" if each.unit else each.name for each in facts.outcomes)
+            print(f"Outcomes: {', '.join(names)}")
         print(f"Queries: {counts}")
         known = 0 if facts.objective == "column" else store.known_waiting()
         if known:

@@ -153,7 +153,7 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
 def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens: bool) -> None:
     now = store.clock()
     note(connection, now, "restored", detail=backup.time)
-    if store.facts.outcome_range is not None:
+    if store.facts.is_noised:
         connection.execute("UPDATE query SET told = 1 WHERE state = 'measured'")
     connection.execute("DELETE FROM session")
     if end_tokens:

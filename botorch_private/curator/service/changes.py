@@ -7,22 +7,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     ServiceError,
     State,
     count_used,
     get,
+    recalled,
     replayed,
 )
 from botorch_private.curator.service.schema import FolderFacts, write_changed
 from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
-from botorch_private.privacy.outcome_grid import noised_answer
 
 T = TypeVar("T")
 _MOST_KEYS = 100  # of one question and token: else they would fill the disk
@@ -95,7 +95,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         number: int,
-        outcome: float,
+        outcome: Outcome,
         token: int | None,
         circumstances: Circumstances = UNSAID,
     ) -> Question:
@@ -127,7 +127,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         query: Question,
-        outcome: float,
+        outcome: Outcome,
         token: int | None,
         detail: str | None = None,
         circumstances: Circumstances = UNSAID,
@@ -141,7 +141,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         number: int,
-        outcome: float,
+        outcome: Outcome,
         reason: str,
         token: int | None,
         *,
@@ -158,7 +158,7 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         query: Question,
-        outcome: float,
+        outcome: Outcome,
         reason: str,
         token: int | None,
         *,
@@ -190,7 +190,7 @@ class Changes:
         is_other = query.outcome != outcome
         if not is_other and not circumstances.change(query.circumstances):
             return query
-        if is_other and self.facts.outcome_range is not None and query.told:
+        if is_other and self.facts.is_noised and query.told:
             raise ServiceError(
                 "told",
                 f"the noised answer of query {query.id} was read: a corrected one would tell more than "
@@ -309,8 +309,9 @@ class Changes:
         assert number is not None
         query = self._changed(connection, token, "asked", number, data={"row": row})
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        if known["outcome"] is not None:
-            data = self._settle(connection, query, known["outcome"])
+        outcome = recalled(known["outcome"])
+        if outcome is not None:
+            data = self._settle(connection, query, outcome)
             self._changed(connection, None, "known", number, data=data)
         return number
 
@@ -318,28 +319,21 @@ class Changes:
         self,
         connection: sqlite3.Connection,
         query: Question,
-        outcome: float,
+        outcome: Outcome,
         circumstances: Circumstances = UNSAID,
         *,
         keep_time: bool = False,
     ) -> dict[str, Any]:
         """Store an outcome; returns what an event says of it."""
-        answer = outcome
-        if self.facts.outcome_range is not None:
-            found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
-            low, high = self.facts.outcome_range
-            assert self.facts.outcome_grid is not None
-            value, grid_noise = np.array(outcome), np.array(found["noise"])
-            answer = float(
-                noised_answer(value, grid_noise, low=low, high=high, grid=self.facts.outcome_grid)
-            )
+        found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
+        answer = self.facts.measured.answer(outcome, found["noise"])
         connection.execute(
             "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL, "
             "measured_on = ?, instrument = ?, comment = ? WHERE id = ?",
             (
                 State.MEASURED,
-                outcome,
-                answer,
+                stored(outcome),
+                stored(answer),
                 query.settled if keep_time else self.clock(),
                 *(each or None for each in circumstances),
                 query.id,

@@ -43,6 +43,8 @@ STATUS = {
     "no_record": 422,
     "no_number": 422,
     "no_row": 422,
+    "other_outcomes": 422,
+    "too_old": 409,
     "no_key": 422,
     "implausible": 422,
     "too_often": 429,
@@ -222,6 +224,8 @@ _NEEDED = {
 def _where(error: Any) -> str:
     # A name that nobody asked for was made up by the sender, and so was a place inside of JSON.
     known = error["loc"] if error["type"] not in ("extra_forbidden", "json_invalid") else ("body",)
+    if "value" in known:  # what lies deeper are names of outcomes, as the sender has them
+        known = known[: known.index("value") + 1]
     return ".".join(map(str, known))
 
 

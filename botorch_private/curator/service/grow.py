@@ -109,6 +109,8 @@ def grow(
     folder.refuse_strangers()
     with folder.lock(), closing(folder.open()) as store:
         facts, n = store.facts, store.facts.n
+        if facts.outcomes:
+            raise ValueError("folder must be one of a single outcome: others cannot grow yet")
         release = Release.load(folder.release)
         if release.identity != facts.identity:
             raise ValueError(f"{folder.release} is not the release that this folder was made with")

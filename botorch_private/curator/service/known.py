@@ -6,20 +6,22 @@ of any answer. That it comes at once tells that it was known.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
-import numpy as np
-
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.changes import Changes
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     ServiceError,
     State,
     question_from,
+    recalled,
 )
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.trail import note
@@ -37,7 +39,7 @@ class KnownOutcome(NamedTuple):
 
     place: int
     identifier: str
-    outcome: float
+    outcome: Outcome
 
 
 class Known(NamedTuple):
@@ -126,12 +128,12 @@ class KnownOutcomes(Reading, Changes):
     ) -> bool:
         """Keep an outcome for later; False if it was kept already."""
         found = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        earlier = found["outcome"]
+        earlier = recalled(found["outcome"])
         if earlier == known.outcome:
             return False
         if earlier is not None and not replace:
             raise _refusal("known", place, known, "another value is known, and must be replaced")
-        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (known.outcome, row))
+        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (stored(known.outcome), row))
         detail = f"row {row}" if earlier is None else f"row {row}: it was {earlier!r}"
         data = {"row": row, "value": known.outcome}
         note(connection, self.clock(), "known", token=token, detail=detail, data=data)
@@ -156,19 +158,16 @@ class KnownOutcomes(Reading, Changes):
     def _refuse_values(
         self, outcomes: Sequence[KnownOutcome], rows: Sequence[int], place: str, *, confirmed: bool
     ) -> None:
-        low, high = self.facts.plausible or (-np.inf, np.inf)
         first: dict[int, KnownOutcome] = {}
         for each, row in zip(outcomes, rows, strict=True):
-            if not np.isfinite(each.outcome):
+            if isinstance(each.outcome, float) and not math.isfinite(each.outcome):
                 raise _refusal("no_number", place, each, "a finite number is needed")
-            if not low <= each.outcome <= high and not confirmed:
-                raise _refusal(
-                    "implausible",
-                    place,
-                    each,
-                    f"the value is outside the plausible range {low:g} ... {high:g}: look again, and "
-                    f"confirm it if it is right",
-                )
+            try:
+                doubts = self.facts.measured.doubts(each.outcome)
+            except ServiceError as error:
+                raise _refusal(error.code, place, each, error.message) from None
+            if doubts and not confirmed:
+                raise _refusal("implausible", place, each, doubts)
             earlier = first.setdefault(row, each)
             if earlier.outcome != each.outcome:
                 why = f"the record has another value in {place} {earlier.place}"

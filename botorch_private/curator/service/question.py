@@ -5,11 +5,15 @@ Clients and the database call it a query.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances
+
+Outcome = float | dict[str, float]  # of one name, or of several
 
 
 class State(StrEnum):
@@ -46,8 +50,8 @@ class Question:
     id: int
     row: int
     state: str
-    answer: float | None
-    outcome: float | None
+    answer: Outcome | None
+    outcome: Outcome | None
     revision: int
     reason: str | None
     asked: str
@@ -138,8 +142,8 @@ def question_from(found: sqlite3.Row) -> Question:
         id=found["id"],
         row=found["row"],
         state=found["state"],
-        answer=found["answer"],
-        outcome=found["outcome"],
+        answer=recalled(found["answer"]),
+        outcome=recalled(found["outcome"]),
         revision=found["revision"],
         reason=found["reason"],
         asked=found["asked"],
@@ -147,3 +151,8 @@ def question_from(found: sqlite3.Row) -> Question:
         told=bool(found["told"]),
         circumstances=said,
     )
+
+
+def recalled(found: Any) -> Outcome | None:
+    """A value of the database: a number, or those of several outcomes, which lie there as JSON."""
+    return json.loads(found) if isinstance(found, str) else found

@@ -16,10 +16,12 @@ from botorch_private.curator.service.question import (
     count_used,
     get,
     question_from,
+    recalled,
     replayed,
 )
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
+from botorch_private.exchange.goals import goal_from_dict
 
 _SETTLED = {  # each from an index of its own, and not sorted
     State.MEASURED: (
@@ -102,6 +104,8 @@ class Reading:
 
     def best(self, *, before: int | None = None) -> Question | None:
         """The first question with the best outcome, of all or of those with a smaller number."""
+        if self.facts.outcomes:
+            return self._best_of_several(before)
         goal = self.facts.goal
         found = self._all(
             "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
@@ -113,10 +117,24 @@ class Reading:
         )
         return question_from(found[0]) if found else None
 
-    def outcomes(self) -> list[float]:
+    def _best_of_several(self, before: int | None) -> Question | None:
+        found = [
+            query
+            for query in self.queries(states=(State.MEASURED,))
+            if before is None or query.id < before
+        ]
+        goal: Any = goal_from_dict(self.facts.goal)
+        best = None
+        for query in found:
+            value: Any = query.outcome
+            if goal.allows(value) and (best is None or goal.gain(value) > goal.gain(best.outcome)):
+                best = query
+        return best
+
+    def outcomes(self) -> list[Any]:
         """All that was measured, in the order in which it was asked for."""
         found = self._all("SELECT outcome FROM query WHERE state = 'measured' ORDER BY id")
-        return [row["outcome"] for row in found]
+        return [recalled(row["outcome"]) for row in found]
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
@@ -144,6 +162,11 @@ class Reading:
             "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
         )
         return found[0]
+
+    def known(self) -> dict[int, float]:
+        """Released row -> its outcome, where that is known. For the curator's eyes only."""
+        found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
+        return {each["row"]: each["outcome"] for each in found}
 
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.outcomes import OutcomeFacts, Outcomes, outcome_facts_from
 from botorch_private.curator.service.trail import begin_chain
 from botorch_private.exchange.goals import Maximize, goal_from_dict
 
@@ -152,6 +153,9 @@ class FolderFacts:
         guarantee: What release and answers promise together, as JSON.
         guarantee_words: The same in words.
         goal: What a search is after, as a goal's ``to_dict`` gives it.
+        outcomes: Where records have several outcomes, those: each with a unit and ranges of its own,
+            and ``outcome_name`` is all their names. Values lie in the database as JSON then. Empty: a
+            record has one.
     """
 
     n: int
@@ -168,6 +172,19 @@ class FolderFacts:
     guarantee: dict[str, Any]
     guarantee_words: str
     goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
+    outcomes: tuple[OutcomeFacts, ...] = ()
+
+    @property
+    def measured(self) -> Outcomes:
+        """What is measured: one outcome, or several."""
+        one = (self.outcome_name, self.outcome_unit, self.plausible, self.outcome_range)
+        each = self.outcomes or (OutcomeFacts(*one, self.outcome_grid),)
+        return Outcomes(each, several=bool(self.outcomes))
+
+    @property
+    def is_noised(self) -> bool:
+        """Whether answers are noised."""
+        return any(each.range is not None for each in self.measured.each)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -199,6 +216,8 @@ def _version(connection: sqlite3.Connection) -> int:
 def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
     values = {**asdict(facts), "schema_version": 1}  # see `migrate`
+    if not facts.outcomes:  # else a version that knows one outcome alone refuses the folder
+        del values["outcomes"]
     connection.executemany(
         "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
     )
@@ -245,6 +264,7 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
         if values[name] is not None:
             low, high = values[name]
             values[name] = (low, high)
+    values["outcomes"] = tuple(map(outcome_facts_from, values.get("outcomes", ())))
     facts = FolderFacts(**values)
     goal_from_dict(facts.goal)  # refuses what no goal is
     return facts

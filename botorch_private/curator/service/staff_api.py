@@ -25,7 +25,7 @@ from botorch_private.curator.service.forms import (
     WithdrawalBody,
 )
 from botorch_private.curator.service.known import KnownOutcome
-from botorch_private.curator.service.question import Question, ServiceError
+from botorch_private.curator.service.question import Outcome, Question, ServiceError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/v1/staff", tags=["staff"], responses=ERRORS)
@@ -95,20 +95,15 @@ async def retry(number: Number, token: StaffToken, store: StoreOf) -> JSONRespon
     return JSONResponse(_shown(store, await asyncio.wrap_future(store.retry(number, token.id))))
 
 
-def refuse_implausible(store: Store, value: float, *, confirmed: bool) -> None:
+def refuse_implausible(store: Store, value: Outcome, *, confirmed: bool) -> None:
     """Refuse a value outside the plausible range that nobody confirmed.
 
     Raises:
-        ServiceError: ``implausible``.
+        ServiceError: ``implausible``; ``other_outcomes`` if it is not of the outcomes that are measured.
     """
-    plausible = store.facts.plausible
-    if plausible is None or confirmed or plausible[0] <= value <= plausible[1]:
-        return
-    raise ServiceError(
-        "implausible",
-        f"the value is outside the plausible range {plausible[0]:g} ... {plausible[1]:g}: look again, "
-        f"and confirm it if it is right",
-    )
+    doubts = store.facts.measured.doubts(value)
+    if doubts and not confirmed:
+        raise ServiceError("implausible", doubts)
 
 
 def _circumstances(store: Store, body: MeasurementBody) -> Circumstances:

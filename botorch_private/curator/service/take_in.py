@@ -55,6 +55,7 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         StorageError: If the disk refuses; nothing was stored then.
     """
     facts = store.facts
+    facts.measured.require_one()
     sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
     low, high = (None, None) if facts.plausible is None else facts.plausible
     low, high = low if form.low is None else form.low, high if form.high is None else form.high
@@ -132,7 +133,7 @@ def _why_not(store: Store, query: Question, row: SheetRow) -> str:
         return _NOTHING_TO_CORRECT if row.reason else ""
     if not row.reason:
         return _OTHER_VALUE if query.outcome != row.value else _OTHER_CIRCUMSTANCES
-    is_noised = store.facts.outcome_range is not None
+    is_noised = store.facts.is_noised
     return _TOLD if query.outcome != row.value and is_noised and query.told else ""
 
 

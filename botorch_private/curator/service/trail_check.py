@@ -119,10 +119,13 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
     """Which question is not as the trail tells; empty: none. What has no data is older than that."""
     told: dict[int, tuple[str, Any]] = {}
     rows: dict[int, int] = {}
+    known: dict[int, float] = {}
     for event in events:
         number, data = event["query"], data_of(event)
         if event["kind"] == "asked" and data is not None:
             rows[number] = data["row"]
+        if event["kind"] == "known" and number is None and data is not None:
+            known[data["row"]] = data["value"]
         if event["kind"] in _SETTLING and number is not None:
             told[number] = (event["kind"], data)
     questions = {query.id: query for query in reading.queries()}
@@ -134,6 +137,10 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
             return f"query {number} was put in, which no event tells of"
         if rows.get(number, query.row) != query.row or not _is_as_told(query, *told[number]):
             return f"query {number} is not as the events tell: it was changed"
+    now = reading.known()
+    for row, outcome in known.items():
+        if now.get(row) != outcome:
+            return f"the outcome that is known of row {row} is not as the events tell: it was changed"
     return ""
 
 

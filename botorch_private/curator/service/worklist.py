@@ -30,6 +30,7 @@ def worklist_csv(store: Store, items: Iterable[Item]) -> str:
 
     It holds identifiers: for the curator's staff alone.
     """
+    store.facts.measured.require_one()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)

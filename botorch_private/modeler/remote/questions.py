@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.modeler.remote.backoff import Backoff
@@ -43,6 +44,7 @@ class Questions:
         max_queries: Largest number of records that are measured, for a message; None: no limit.
         known_as: SHA-256 of the first release that these rows were in, before records joined: keys of
             questions are made of it.
+        names: Of several outcomes; empty: a record has one.
 
     Attributes:
         numbers: Row -> number of its question, for rows that were asked and have no answer yet.
@@ -55,12 +57,13 @@ class Questions:
         identity: str,
         rows: int,
         max_queries: int | None,
+        names: Sequence[str] = (),
         *,
         known_as: str | None = None,
     ) -> None:
         self._transport, self._identity = transport, identity
         self._known_as = known_as or identity
-        self._rows, self._max_queries = rows, max_queries
+        self._rows, self._max_queries, self._names = rows, max_queries, names
         self._served = rows  # by now: others may ask for rows that joined meanwhile
         self.numbers: dict[int, int] = {}
         self.withdrawn: dict[int, int] = {}
@@ -93,7 +96,7 @@ class Questions:
         Raises:
             RemoteError: If it is another one.
         """
-        facts = self._transport.get("/v1/release")
+        facts = self._transport.get("/v1/release", outcomes="several")
         try:
             known = {facts["identity"], *earlier_of(facts)}
         except (KeyError, TypeError, ValueError):
@@ -216,7 +219,7 @@ class Questions:
         time.sleep(backoff.next())
 
     def _read(self, found: Any) -> Shown:
-        shown = read_shown(found)
+        shown = read_shown(found, self._names)
         if shown is not None and shown.row >= self._served:
             rows = self.facts().get("rows")
             self._served = rows if isinstance(rows, int) else self._served

@@ -15,7 +15,7 @@ from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances, read_circumstances
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
-from botorch_private.curator.service.trail import data_of
+from botorch_private.curator.service.trail import data_of, note
 from botorch_private.curator.service.trail_check import check_database
 
 SAID = Circumstances("2020-01-02", "scale 3", "fasting")
@@ -218,6 +218,25 @@ def test_they_are_corrected_with_a_reason_and_the_value_stays(service, browser):
     assert check_database(service.store).problem == ""
 
 
+def test_a_correction_of_an_earlier_version_is_shown_as_it_was(service, browser):
+    service.measure(1, 3.0)
+    store = service.store
+    store.submit(
+        lambda each: note(each, store.clock(), "corrected", token=2, query=1, detail="30.0: a: b")
+    ).result()
+    assert "test: value corrected; it was 30 days. a: b" in browser.open("/console/measured/1").text
+
+
+def test_the_history_says_who_corrected_and_who_was_nobody(service, browser):
+    service.measure(1, 3.0)
+    store, name = service.store, service.store.identifier(0)
+    take_in(store, f"identifier,value,reason\n{name},4,typo\n", SheetForm(), token=None, dry=False)
+    service.client.app.state.refusals.note("foreign_form", "console", query=1)
+    page = browser.open("/console/measured/1").text
+    assert "the curator: value corrected, 4 days; it was 3 days. typo" in page
+    assert "somebody: nothing was stored. the form was not sent by the console" in page
+
+
 # --- sheets and export ---
 
 
@@ -276,6 +295,16 @@ def test_a_sheet_that_says_nothing_about_them_changes_none(store):
     found = taken(store, "ID,3", names="identifier,value")
     assert (found.same, found.corrected) == (1, 0)
     assert store.query(1).circumstances == SAID
+
+
+def test_the_console_counts_corrections_apart(service, browser):
+    service.ask(1)
+    service.measure(1, 3.0)
+    names = [service.store.identifier(row) for row in (0, 1)]
+    page = browser.upload(f"identifier,value,reason\n{names[0]},4,typo\n{names[1]},5,\n")
+    assert "New values 1 Corrections 1" in page.text
+    page = browser.send("/console/sheet/store")
+    assert "The sheet is stored: 1 new value, 1 correction." in page.text
 
 
 def test_a_reason_where_nothing_is_stored_is_refused(store):

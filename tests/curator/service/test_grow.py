@@ -422,3 +422,12 @@ def test_the_trail_of_events_goes_on_over_a_growth(place, capsys):
     Path("trail").write_text(capsys.readouterr().out, encoding="utf-8")
     assert main(["curator", "verify", "trail"]) == 0
     assert main(["curator", "verify", "folder"]) == 0
+
+
+def test_a_folder_of_several_outcomes_is_refused_before_anything_is_spent(place, capsys):
+    goal = ["--minimize", "--of", "cost", "--at-least", "safety=0.5"]
+    init("--outcome", "cost", "--outcome", "safety", *goal)
+    write_table(N + M)
+    before = Path("stays.ledger.json").read_bytes()
+    assert "must be one of a single outcome" in refused(capsys)
+    assert Path("stays.ledger.json").read_bytes() == before

@@ -94,3 +94,25 @@ def test_a_step_that_fails_leaves_the_version_before(before, monkeypatch):
     monkeypatch.undo()
     with closing(before.open()) as store:
         assert store.queries()
+
+
+def test_events_of_before_are_exported_once_they_have_hashes_and_not_before(before, capsys):
+    for verb in (("export", "--events"), ("verify",)):
+        with pytest.raises(SystemExit) as stopped:
+            main(["curator", verb[0], str(before.path), *verb[1:]])
+        assert stopped.value.code == 1
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert "an earlier version wrote them" in shown.err
+    assert main(["curator", "status", str(before.path)]) == 0
+    assert "hash of the last one" not in capsys.readouterr().out
+    with closing(before.open()):
+        pass
+    assert main(["curator", "verify", str(before.path)]) == 0
+    assert "Written before events had hashes: 10" in capsys.readouterr().out
+
+
+def test_an_event_of_before_that_is_changed_afterwards_shows(before):
+    with closing(before.open()) as store:
+        store.submit(lambda each: each.execute("UPDATE event SET detail = 'x' WHERE id = 3")).result()
+        assert "event 3 does not follow" in check_database(store).problem

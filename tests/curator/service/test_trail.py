@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import botorch_private
+from botorch_private.curator.service.backup import back_up, restore
+from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.trail import FIELDS, _written, canonical, event_of, next_hash
 from botorch_private.curator.service.trail_check import check_database, check_trail
 
@@ -197,6 +199,28 @@ def test_the_trail_of_another_folder_is_none_of_this_one(made):
 def test_values_that_are_changed_beside_the_trail_show(folder, statement):
     change(folder, statement)
     assert re.match(r"query \d+ (is not as|was removed|was put in)", problem(folder))
+
+
+def test_an_outcome_that_is_known_and_changed_shows(folder):
+    with closing(folder.open()) as store:
+        name = store.identifier(9)
+        store.know([KnownOutcome(1, name, 7.5)], None).result()
+        store.know([KnownOutcome(1, name, 7.0)], None, replace=True).result()
+        assert check_database(store).problem == ""
+    change(folder, "UPDATE record SET outcome = 7.5 WHERE row = 9")
+    assert "known of row 9 is not as the events tell" in problem(folder)
+
+
+def test_a_folder_that_was_put_back_from_a_backup_goes_on_with_its_trail(folder, tmp_path):
+    back_up(folder, tmp_path / "backup")
+    with closing(folder.open()) as store:
+        store.measure(4, 1.0, 2).result()
+        late = store.last_hash()
+    _, again = restore(tmp_path / "backup", tmp_path / "again", end_tokens=True)
+    with closing(again.open()) as store:
+        assert [event["kind"] for event in store.events()][14:] == ["restored", "revoked", "revoked"]
+        assert check_database(store).problem == ""
+        assert "no event has the hash that was kept" in check_database(store, late).problem
 
 
 def test_a_step_that_fails_leaves_no_event_and_no_gap(folder):

@@ -38,6 +38,12 @@ _NO_FORM = ConsoleError(
     "This form cannot be read",
     "Nothing was stored. Open the console again and send the form from there.",
 )
+_SEVERAL = ConsoleError(
+    409,
+    "Records have several outcomes here",
+    "This console takes one number for each record. Enter values by a program of yours, at the address "
+    "/v1/staff/queries; 'curator worklist' and 'curator export' show the records.",
+)
 _NOTHING = ConsoleError(404, "There is nothing at this address", "Go on from the queue.")
 
 
@@ -66,6 +72,8 @@ async def _session(request: Request) -> Session:
     session = found_session(request)
     if session is None:
         raise LoggedOutError
+    if request.app.state.store.facts.outcomes:
+        raise _SEVERAL
     return session
 
 

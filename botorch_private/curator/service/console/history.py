@@ -76,11 +76,8 @@ def history(store: Store, query: Question) -> list[Happened]:
         if kind == "corrected" and not data:  # of an earlier version
             old, _, reason = reason.partition(": ")
             before = {"value": float(old)}
-        nobody = (
-            "the curator"
-            if kind in ("corrected", "known") or (kind == "measured" and reason)
-            else "the program"
-        )
+        by_curator = kind in ("known", "corrected") or (kind == "measured" and reason)
+        nobody = "the curator" if by_curator else "somebody" if kind == "refused" else "the program"
         who = names.get(event["token"], nobody)
         if kind == "taken":
             reason = when(reason)

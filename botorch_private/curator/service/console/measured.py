@@ -83,7 +83,7 @@ async def value(number: Number, request: Request, session: SessionOf, done: str 
         problems=dict.fromkeys(_FIELDS, "") if draft is None else _problems(store, query, draft),
         stored=bool(done),
         history=history(store, query),
-        too_late=store.facts.outcome_range is not None and query.told,
+        too_late=store.facts.is_noised and query.told,
     )
 
 
@@ -95,8 +95,9 @@ async def check(number: Number, request: Request, session: SessionOf, form: Form
     draft = draft_of(
         form, typed(store, session, "correction", number) or draft_from(query.circumstances)
     )
+    assert isinstance(query.outcome, float)  # of several outcomes there is no console
     if not draft.value.strip() and is_change(store, query, draft):  # of what is said about it alone
-        draft = draft._replace(value=shown_number(query.outcome or 0.0))
+        draft = draft._replace(value=shown_number(query.outcome))
     waits = not any(_problems(store, query, draft).values())
     if not waits:
         note_refusal(request, session, "unreadable")

@@ -40,9 +40,9 @@ _CHANGED = ConsoleError(
 
 
 @router.get("")
-async def sheet(request: Request, session: SessionOf, stored: str = "") -> Response:
+async def sheet(request: Request, session: SessionOf, stored: str = "", corrected: str = "") -> Response:
     """The form that sends a sheet, and the one that waits if there is any."""
-    return _form_page(request, session, SheetForm(), stored=stored)
+    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected)
 
 
 @router.post("")
@@ -90,7 +90,7 @@ async def store_it(request: Request, session: SessionOf, form: FormOf) -> Respon
     if taken.refused:
         return await _check_page(request, session, kept, missed=True)
     await asyncio.wrap_future(store.sheets.drop(kept.token))
-    return go_to(f"/console/sheet?stored={taken.stored + taken.corrected}")
+    return go_to(f"/console/sheet?stored={taken.stored}&corrected={taken.corrected}")
 
 
 @router.post("/discard")
@@ -114,7 +114,13 @@ def _form_of(fields: Mapping[str, str]) -> SheetForm:
 
 
 def _form_page(
-    request: Request, session: Session, form: SheetForm, *, problem: str = "", stored: str = ""
+    request: Request,
+    session: Session,
+    form: SheetForm,
+    *,
+    problem: str = "",
+    stored: str = "",
+    corrected: str = "",
 ) -> Response:
     store: Store = request.app.state.store
     return page(
@@ -125,7 +131,8 @@ def _form_page(
         form=form,
         problem=f"{problem[:1].upper()}{problem[1:]}." if problem else "",
         waits=store.sheets.find(session.token) is not None,
-        stored=int(stored) if stored.isascii() and stored.isdigit() and len(stored) < 10 else None,
+        stored=_count(stored),
+        corrected=_count(corrected),
     )
 
 
@@ -151,6 +158,11 @@ async def _check_page(
         sent=kept.time,
         whose="" if kept.token == session.token else names_of(store)[kept.token],
     )
+
+
+def _count(text: str) -> int | None:
+    """A number that an address of ours has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _mark(kept: KeptSheet) -> str:
