@@ -213,6 +213,10 @@ class Release:
             FileNotFoundError: If there is no such file.
         """
         path = Path(path)
+        if path.is_dir():
+            raise IsADirectoryError(
+                f"path must be a release file, but {path} is a folder: name a file in it"
+            )
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
         candidates, metadata, version = None, {}, 0

@@ -50,7 +50,10 @@ def _restore(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.backup import restore
     from botorch_private.curator.service.question import ServiceError
 
-    with refusals(options, ServiceError, arguments={"path": "FILE"}), usable(options.folder):
+    with (
+        refusals(options, ServiceError, arguments={"path": "FILE", "target": "DIR"}),
+        usable(options.folder),
+    ):
         made, folder = restore(options.file, options.folder, end_tokens=options.end_tokens)
         with closing(folder.open_to_read()) as reading:
             questions, noised = len(reading.queries()), reading.facts.is_noised

@@ -91,8 +91,8 @@ def _say(taken: TakenIn, *, dry: bool) -> int:
         warn(f"row {row}: {why}")
     if len(taken.refused) > _MOST_SHOWN:
         warn(f"and {len(taken.refused) - _MOST_SHOWN} more rows")
-    if taken.implausible == len(taken.refused) > 0:
-        warn("If these values are right, say --accept-implausible.")
+    if taken.implausible:
+        warn("If values outside the plausible range are right, say --accept-implausible.")
     if taken.refused:
         words = "would be" if dry else "was"
         tell(f"Nothing {words} stored, since rows are refused: {len(taken.refused)}")

@@ -196,10 +196,15 @@ def _init(options: argparse.Namespace) -> int:
     if folder is None:
         tell("Nothing was released.")
         return 1
+    token = f"  botorch-private curator token new {options.folder} --role"
+    staff = (
+        ""
+        if (options.objective or "").startswith("column:")
+        else f"{token} staff --name NAME --output NAME.txt\n"
+    )
     tell(
         f"Made {options.folder}. Next:\n"
-        f"  botorch-private curator token new {options.folder} --role modeler --name NAME\n"
-        f"  botorch-private curator token new {options.folder} --role staff --name NAME\n"
+        f"{token} modeler --output token.txt\n{staff}"
         f"  botorch-private curator serve {options.folder}"
     )
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from botorch_private.exchange.goals import Above, TopK
+from botorch_private.exchange.goals import Above, Maximize, TopK
 from botorch_private.exchange.goals.goal import with_unit
 from botorch_private.exchange.observation import Observation
 from botorch_private.modeler.modeler import Modeler
@@ -24,7 +24,8 @@ def result(modeler: Modeler, unit: str) -> str:
     if modeler.goal.names:
         return _of_several(modeler)
     best, noised = modeler.best, modeler.release.outcome_variance
-    text = f"Best of {len(modeler.history)}: row {best.index}, {with_unit(best.value, unit)}."
+    which = "" if isinstance(modeler.goal, Maximize) else f", {modeler.goal.best_is}"
+    text = f"Best of {len(modeler.history)}{which}: row {best.index}, {with_unit(best.value, unit)}."
     if not noised:
         return text
     return (
@@ -83,8 +84,7 @@ def _above(modeler: Modeler, threshold: float, unit: str) -> str:
         [
             head,
             *_lines(modeler, rows.measured, unit),
-            f"If the model is right, {len(rows.unmeasured)} others are above, each more likely than "
-            f"not: {left}",
+            f"If the model is right, others that are above it, each more likely than not: {left}",
         ]
     )
 

@@ -21,7 +21,7 @@ from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.result import result
 from botorch_private.cli.plots import plot_best, require_matplotlib
-from botorch_private.exchange.goals import Goal, goal_from_dict
+from botorch_private.exchange.goals import Above, Goal, Target, goal_from_dict
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open
@@ -159,16 +159,24 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            sign, drawn = self._modeler.goal.sign, self._modeler.pursuit.reaches
-            gains = self._modeler.goal.gains([value for _, value in history])
+            goal, drawn = self._modeler.goal, self._modeler.pursuit.reaches
+            gains = goal.gains([value for _, value in history])
             plot_best(
                 np.array(gains),
                 history.best_so_far.numpy(),
                 self._file,
-                bounds=[sign * bound for bound in self._bounds.all()] if drawn else [],
+                bounds=[goal.sign * bound for bound in self._bounds.all()] if drawn else [],
+                best_is=goal.best_is,
+                wanted=_wanted(goal),
                 ylabel=self._label,
             )
             self._drawn = time.monotonic()
+
+
+def _wanted(goal: Goal) -> tuple[str, float] | None:
+    if isinstance(goal, Above):
+        return "threshold", goal.threshold
+    return ("target", goal.value) if isinstance(goal, Target) else None
 
 
 def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:

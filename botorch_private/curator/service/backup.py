@@ -30,7 +30,7 @@ from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import open_plainly
 from botorch_private.exchange.release_digest import digest_of_file
 
-FORMAT = FileFormat("botorch-private backup", 1, "a backup of a curator's folder", "Take another one")
+FORMAT = FileFormat("botorch-private backup", 1, "a backup of a curator's folder", "take another one")
 MANIFEST = "manifest.json"
 NEEDED = ("curator.db", "release.safetensors", "ledger.json")
 NAMES = (*NEEDED, "person.txt", "records.npy", "objective.log")
@@ -125,10 +125,10 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
         OSError: If something cannot be read or written.
     """
     if target.exists() or target.is_symlink():
-        raise FileExistsError(f"path must be new, but there is something at {target}")
+        raise FileExistsError(f"target must be new, but there is something at {target}")
     parent = target.absolute().parent
     if not parent.is_dir():
-        raise FileNotFoundError(f"path must be in a folder that exists, but there is no {parent}")
+        raise FileNotFoundError(f"target must be in a folder that exists, but there is no {parent}")
     place = Path(tempfile.mkdtemp(dir=parent, prefix=f".{target.name}."))
     try:
         os.chmod(place, FOLDER_MODE)
