@@ -1,8 +1,8 @@
 """Trail: what happened, each event with a hash over the one before it, so that a change shows.
 
 The hash of an event is the SHA-256 of the hash before it, 64 hexadecimal digits, followed by the event
-as canonical JSON (`canonical`). Before the first event stands the SHA-256 of the first release. So a trail is
-of one folder, and its last hash vouches for all of it.
+as canonical JSON (`canonical`). Before the first event stands the SHA-256 of the first release. So a
+trail is of one folder, and its last hash vouches for all of it.
 
 It cannot show that somebody made all hashes anew from some event on, or cut off the end, unless the last
 hash was kept where that person could not write.
