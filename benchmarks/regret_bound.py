@@ -14,7 +14,8 @@ exceed, and mostly none that a record has; or it is the very outcome of a record
 The search is the lean twin of `Modeler` in ``exploration.py``; the bounds are computed by the product's
 own functions. Beside the bound stand two that are less cautious: the model as it is, and that with an
 uncertain scale but without heavy tails. Seeds from 20,000 on chose the bound's form; those from 7,000 on
-confirm it, and those from 9,000 on what was changed after that. What is done already is kept in ``regret_bound.jsonl`` beside the results.
+confirm it, and those from 9,000 on what was changed after that. What is done already is kept in
+``regret_bound.jsonl`` beside the results.
 
     python benchmarks/regret_bound.py --runs 48
     python benchmarks/regret_bound.py --runs 48 --rule "theory 0.2" --tables "branin;hospital"

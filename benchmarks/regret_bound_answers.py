@@ -2,8 +2,8 @@
 
 The lean twin of ``regret_bound.py`` has neither, so that these runs are of `Modeler` itself: 55 answers,
 of which 5 are random. Labels are those of ``paper/whole_record.py``: cells of intensity of care and day
-of stay, whose epsilon covers a whole record. Noised answers are those of a table at epsilon 3 for a unit,
-with outcomes declared within 3 deviations. A bound is then about noised answers, and so is the truth.
+of stay, whose epsilon covers a whole record. Noised answers are those of a table at epsilon 3 for a
+unit, with outcomes declared within 3 deviations. A bound is about noised answers, and so is the truth.
 
     python benchmarks/regret_bound_answers.py --runs 48
 """
@@ -49,7 +49,7 @@ def labels(epsilon: float, seed: int) -> tuple[Release, Array]:
 
 
 def noised(noise: str, epsilon: float, seed: int) -> tuple[Release, Array]:
-    """Rows of hospital stays by two features, and their noised answers: all that a curator would give."""
+    """Rows of hospital stays by two features, and the noised answers that a curator would give."""
     table, generator = table_named(NOISED), _generator(seed, 2)
     published = publish(
         table.raw, table.scaling, NoisyProjection(UNIT_EPSILON, DELTA, None), generator=generator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -14,6 +15,7 @@ from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
 from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.regret_bound import sentence
 
 
 class Nearest(Pursuit[Target]):
@@ -57,6 +59,8 @@ class Nearest(Pursuit[Target]):
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of one record that is nearer; of how much nearer, nothing."""
         value = f"{self.goal.value:g}"
+        if bound == math.inf:
+            return sentence(bound, probability, unit)
         if bound > 0:
             much = f"{bound:.4g} {unit}".rstrip()
             return (

@@ -206,7 +206,9 @@ def test_the_gain_of_the_k_best_is_over_the_last_of_them_and_some_goals_have_non
 def test_of_how_much_nearer_a_record_may_be_nothing_is_said():
     pursuit = Modeler(RELEASE, goal=Target(0.1)).pursuit
     assert "2 kg from 0.1" in (text := pursuit.sentence(2.0, 0.05, "kg"))
-    assert text.startswith("Nothing can be excluded") and "%" not in text
+    assert text.startswith("Nothing can be excluded")
+    assert "%" not in text
+    assert "inf" not in pursuit.sentence(math.inf, 0.05, "kg")
     text = pursuit.sentence(0.0, 0.05, "kg")
     assert text.startswith("If the fitted model is right, the chance that ")
     assert text.endswith("nearer to 0.1 than the nearest answer is at most 5 %.")
