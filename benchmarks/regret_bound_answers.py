@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import warnings
+from functools import lru_cache
 
 import torch
 from exploration import DELTA, INITIAL, Array, Cell
@@ -21,7 +22,8 @@ from regret_bound import FIRST, ROUNDS, SEEDS, bounds, measure, truth, violation
 from whole_record import CELLS, declared, searched
 
 from botorch_private import Maximize, Modeler, NoisyProjection, OutcomeMechanism
-from botorch_private.curator.publish import publish
+from botorch_private.curator.mechanisms.base import Mechanism
+from botorch_private.curator.publish import Domain, publish
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.models.answers_left import AnswersLeft
 
@@ -38,10 +40,16 @@ def _generator(seed: int, what: int) -> torch.Generator:
     return torch.Generator().manual_seed(10 * seed + what)
 
 
+@lru_cache
+def _declared(epsilon: float) -> tuple[list[int], Domain | None, Mechanism]:
+    """Cells look at no run."""
+    return declared(searched("hospital"), CELLS, epsilon, 0, _generator(0, 2))
+
+
 def labels(epsilon: float, seed: int) -> tuple[Release, Array]:
     """Labels of hospital stays, and what their rows answer."""
     table, noise = searched("hospital"), _generator(seed, 2)
-    columns, domain, mechanism = declared(table, CELLS, epsilon, seed, noise)
+    columns, domain, mechanism = _declared(epsilon)
     records = table.records[table.halves(seed)[1]][:, columns]
     published = publish(records, domain, mechanism, generator=noise)
     outcomes = table.draw_outcomes(seed)[published.permutation] / table.sigma_y

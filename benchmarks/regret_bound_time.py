@@ -34,7 +34,7 @@ def main() -> None:
     chosen = torch.randperm(ROWS, generator=generator)[:ANSWERS].tolist()
     rows = published.permutation[chosen]
     history = [(row, float(answers[record])) for row, record in zip(chosen, rows, strict=True)]
-    print("| goal | fit and posterior | the bound beside | bound |\n| --- | --- | --- | --- |")
+    print("| goal | fit, posterior and choice | the bound beside | bound |\n| --- | --- | --- | --- |")
     for goal in GOALS:
         modeler = Modeler(published.release, goal=goal, history=history)
         before = cpu_seconds(modeler.ask)

@@ -462,8 +462,8 @@ class Modeler:
         before 20 answers, and after searches that hardly explore.
 
         With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one.
-        With `Target` it is the distance of the nearest one, or 0 if no other is likely to be nearer. With
-        `Above` it is how many unmeasured records above the threshold `above` may miss.
+        With `Target` it is the distance of the nearest answer, or 0 if no other is likely to be nearer.
+        With `Above` it is how many unmeasured records above the threshold `above` may miss.
 
         O(n) beyond the posterior of this round, which the next choice needs as well.
 
