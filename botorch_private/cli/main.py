@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from botorch_private.cli.common import add_command, count, refuse_option
 from botorch_private.cli.documents.output import (
@@ -88,9 +89,18 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _refuse_bytes(options: argparse.Namespace) -> None:
     """Refuse a text that is no UTF-8, since it would be stored or sent; a name of a file may be any."""
     for name, option in option_names(options).items():
-        value = getattr(options, name, None)
-        if isinstance(value, str) and any("\ud800" <= each <= "\udfff" for each in value):
-            refuse_option(options, option, "must be a text in UTF-8")
+        for text in _texts(getattr(options, name, None)):
+            if any("\ud800" <= each <= "\udfff" for each in text):
+                refuse_option(options, option, "must be a text in UTF-8")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts that an option has, also one that is given again and again."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -100,6 +100,8 @@ def plot_best(
     path: str | os.PathLike[str],
     *,
     bounds: Sequence[float] = (),
+    best_is: str = "best",
+    wanted: tuple[str, float] | None = None,
     ylabel: str = "outcome",
 ) -> None:
     """Draw the outcomes of one search, the best one so far, and what may be left beyond it.
@@ -110,6 +112,8 @@ def plot_best(
         path: Image file to write; its ending decides the format.
         bounds: `Modeler.regret_bound` after each of the last measurements, up to the last one; minus
             the bound, where small outcomes are better.
+        best_is: What the best outcome is, such as "the smallest".
+        wanted: Label and height of a line for what the search is after, if that is a number.
         ylabel: Label of the vertical axis, with the unit.
 
     Raises:
@@ -118,11 +122,13 @@ def plot_best(
     with _axes(path, ylabel=ylabel) as (axes,):
         measured = np.arange(1, len(values) + 1)
         axes.plot(measured, values, ".", color=_CHANCE, label="measured")
-        axes.step(measured, best, where="post", color=_COLOURS[1], label="best so far")
+        axes.step(measured, best, where="post", color=_COLOURS[1], label=f"{best_is} so far")
+        if wanted is not None:
+            axes.axhline(wanted[1], color=_COLOURS[2], linestyle=":", label=wanted[0])
         left = np.asarray(bounds, dtype=float)
         if np.isfinite(left).any():
             last = len(values) - len(left)
             reach = best[last:] + np.where(np.isfinite(left), left, np.nan)
-            label = "best so far and the bound (5 %, if the model is right)"
+            label = f"{best_is} so far and the bound (5 %, if the model is right)"
             axes.plot(measured[last:], reach, color=_COLOURS[5], linestyle="--", label=label)
             axes.fill_between(measured[last:], best[last:], reach, color=_COLOURS[5], alpha=0.12)

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _ARGUMENT = re.compile(r"(\w+)(?= must| needs|: )")  # how the library's refusals begin
-_VALUE = re.compile(r"(?<![(])(?<!, )\b(\w+)=(?=[\w'.-])")  # of another argument, but not in a call
+_VALUE = re.compile(
+    r"(?<![(])(?<!, )\b(\w+)=(?:True\b|(?=[\w'.-]))"
+)  # of another argument, but not in a call
 
 
 def in_words(
@@ -24,9 +26,7 @@ def in_words(
     if not _is_plain(error):
         return f"a file cannot be read as what it should be ({type(error).__name__})"
     names = {**option_names(options), **(arguments or {})}
-    message = _VALUE.sub(
-        lambda found: f"{names[found[1]]} " if found[1] in names else found[0], str(error)
-    )
+    message = _VALUE.sub(lambda found: _option_for(found[0], names.get(found[1])), str(error))
     found = _ARGUMENT.match(message)
     if found is None:
         return message
@@ -34,6 +34,13 @@ def in_words(
     if name is None and found[1] == "path":
         name = _option_in(options, message)
     return message if name is None else f"{name}{message[found.end() :]}"
+
+
+def _option_for(written: str, option: str | None) -> str:
+    """What is typed for an argument with a value; where that is True, the option alone."""
+    if option is None:
+        return written
+    return option if written.endswith("=True") else f"{option} "
 
 
 def _is_plain(error: Exception) -> bool:

@@ -133,7 +133,12 @@ class Ledger:
         return next(iter(self.totals), None)
 
     def spend(
-        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+        self,
+        *guarantees: PrivacyGuarantee,
+        start: int,
+        stop: int,
+        everybody: bool = False,
+        time: str | None = None,
     ) -> None:
         """Enter what is about to be released about the records ``start`` ... ``stop - 1``.
 
@@ -142,10 +147,13 @@ class Ledger:
 
         Args:
             guarantees: Of all that is about to leave together.
-            start: First record, in the order in which they joined the table; at most `records`.
+            start: First record, in the order in which they joined the table: 0, `records`, or where
+                records joined before, which are then charged again up to the last one.
             stop: The record after the last one.
             everybody: Whether these records may be of people who have records before ``start``: all of
                 those are charged as well then, since nobody can say which.
+            time: What to write as the time, UTC, ISO 8601; None: now. Who notes it before finds the
+                entry again.
 
         Raises:
             BudgetError: If the total of any of the records would exceed the budget, or a guarantee does
@@ -153,25 +161,32 @@ class Ledger:
             ValueError: If the ledger is of another table, by its number of records.
         """
         with self._exclusive():
-            entries = self._after(guarantees, start, stop, everybody)
+            entries = self._after(guarantees, start, stop, everybody, time)
             self._write(entries)
             self._entries = entries
 
-    def require(self, *guarantees: PrivacyGuarantee, start: int, stop: int) -> None:
+    def require(
+        self, *guarantees: PrivacyGuarantee, start: int, stop: int, everybody: bool = False
+    ) -> None:
         """Refuse what `spend` would refuse, and enter nothing; for a look before somebody is asked.
 
         Args and errors are those of `spend`. What others enter meanwhile counts when it is spent.
         """
         with self._exclusive():
-            self._after(guarantees, start, stop)
+            self._after(guarantees, start, stop, everybody)
 
     def _after(
-        self, guarantees: tuple[PrivacyGuarantee, ...], start: int, stop: int, everybody: bool = False
+        self,
+        guarantees: tuple[PrivacyGuarantee, ...],
+        start: int,
+        stop: int,
+        everybody: bool = False,
+        time: str | None = None,
     ) -> list[Entry]:
         """All entries with the new ones, or a refusal."""
         validate.count(minimum=0, start=start)
         validate.count(minimum=start + 1, stop=stop)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = time or datetime.now(UTC).isoformat(timespec="seconds")
         self._refuse_other_table(start, stop)
         start = 0 if everybody else start
         new = [Entry(guarantee, start, stop, now) for guarantee in guarantees]
@@ -193,7 +208,10 @@ class Ledger:
 
     def _refuse_other_table(self, start: int, stop: int) -> None:
         known = max((entry.stop for entry in self._entries), default=0)
-        if (start, stop) != (0, known) and start != known:
+        # Records that joined are released again where another release of the table grows by them too, or
+        # where they were charged and a process died before they were released.
+        again = stop == known and start in {entry.start for entry in self._entries}
+        if (start, stop) != (0, known) and start != known and not again:
             raise ValueError(
                 f"ledger must be of this table, got one of {known} records for {stop}: keep one ledger "
                 f"for each table"

@@ -240,12 +240,7 @@ def publish_more(
     entropy = entropy_from(generator)
     old, scaling = published.release, published.scaling
     table = scaling.check(records)
-    promised = old.outcome_guarantee
-    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
-        raise ValueError(
-            "records can only be added where outcomes are a matter of their own record, but here they "
-            "may depend on others (shared_outcomes=True): a new record would change earlier answers"
-        )
+    require_own_outcomes(old)
     if published.more is None:
         raise ValueError(
             f"rows cannot be added to a release of {old.guarantee.mechanism} here: its cost is known "
@@ -254,12 +249,7 @@ def publish_more(
         )
     (n, r), (m, d) = old.candidates.shape, table.shape
     refuse_draw(8 * ((n + 2 * m) * r + 2 * m * d + 2 * (n + m)) + _CHUNK, m, d)
-    guarantee = replace(old.guarantee, records=n + m)
-    if entropy.seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
-        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
-    again = repeats or JOINED_AGAIN in guarantee.assumptions
-    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
-    guarantee = replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
+    guarantee = guarantee_of_more(old, m, repeats=repeats, seeded=entropy.seeded)
     warn_of_delta(n + m, guarantee, old.outcome_guarantee, stacklevel=4)
     inputs = _inputs(scaling, table)
     if ledger is not None:
@@ -280,6 +270,28 @@ def publish_more(
             release = replace(old, candidates=torch.cat([old.candidates, rows]), guarantee=guarantee)
         permuted = torch.cat([published.permutation, n + order])
         return replace(published, release=release, permutation=permuted)
+
+
+def require_own_outcomes(release: Release) -> None:
+    """Refuse further records where an outcome may depend on other records."""
+    promised = release.outcome_guarantee
+    if promised is not None and any(p.shared_outcomes for p in promised.parts or (promised,)):
+        raise ValueError(
+            "records can only be added where outcomes are a matter of their own record, but here they "
+            "may depend on others (shared_outcomes=True): a new record would change earlier answers"
+        )
+
+
+def guarantee_of_more(
+    release: Release, m: int, *, repeats: bool = False, seeded: bool = False
+) -> PrivacyGuarantee:
+    """What a release will promise once ``m`` further records joined it; from public parameters alone."""
+    guarantee = replace(release.guarantee, records=len(release.candidates) + m)
+    if seeded and not guarantee.seeded:  # the order of the new rows, at least, is reproducible
+        guarantee = replace(guarantee, seeded=True).voided(SEEDED)
+    again = repeats or JOINED_AGAIN in guarantee.assumptions
+    said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
+    return replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
 
 
 def _inputs(domain: Domain, table: Tensor) -> Callable[[Tensor], Tensor]:

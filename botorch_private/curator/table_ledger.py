@@ -62,6 +62,39 @@ def ledger_of(table: Path, n: int, named: Path | None) -> TableLedger:
     )
 
 
+def ledger_to_grow(table: Path, n: int, *, named: Path | None, own: Path) -> Ledger:
+    """Find the ledger that further records of a released table are entered in.
+
+    Args:
+        table: File of the table, the further records among it.
+        n: How many records were released.
+        named: File that the ledger is kept in; None: the one beside the table.
+        own: The copy in the curator's folder, whose entries the ledger must have.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is no ledger, or that of another table.
+    """
+    path = ledger_path(table) if named is None else named.resolve()
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there must be a ledger of this table, but there is no file {path}: name the one that its "
+            f"release was entered in by --ledger FILE (where there never was one, that is {own})"
+        )
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise PermissionError(
+            f"the ledger {path} must be writable, since the new rows are entered there"
+        )
+    ledger = Ledger(path=path)
+    known = Ledger(path=own).entries  # no entry is ever taken back, so the copy is how it began
+    if ledger.records < n or ledger.entries[: len(known)] != known:
+        raise ValueError(
+            f"the ledger {path} must have what is entered in {own}, but it has not: it is of another "
+            f"table, or was put back from an older time; name the right one by --ledger FILE"
+        )
+    return ledger
+
+
 def under_budget(ledger: Ledger | None, budget: PrivacyGuarantee | None) -> Ledger:
     """The ledger of a table with a declared budget, for a look: no file is made.
 
@@ -85,8 +118,8 @@ def _fitting(path: Path, table: Path, n: int) -> Ledger:
         raise ValueError(
             f"the ledger {path} is of a table of {ledger.records} records, but {table} has {n}: what "
             f"was spent on which record cannot be told. Is it another table? Then name another ledger "
-            f"by --ledger FILE. Did records join or leave? Then restore the table that was released; in "
-            f"Python, records join by Curator.add"
+            f"by --ledger FILE. Did records join or leave? Then restore the table that was released; "
+            f"records join by 'curator add' or, in Python, by Curator.add"
         )
     return ledger
 

@@ -107,6 +107,10 @@ class NamedGoal(Goal):
                 best = self.gain(value)
             yield best
 
+    def gains(self, values: Sequence[Any]) -> list[float]:
+        """The weighted sum of each."""
+        return [self.gain(value) for value in values]
+
     def progress(self, values: Sequence[Any], unit: str = "") -> str:
         """The best answer so far, in a few words."""
         if not any(map(self.allows, values)):

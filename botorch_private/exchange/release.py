@@ -136,6 +136,20 @@ class Release:
         """SHA-256 of the rows and the public settings, as 64 hexadecimal digits."""
         return _digest(self._format, self.candidates, self._settings())
 
+    def rows_digest(self, count: int | None = None) -> str:
+        """SHA-256 of the first rows alone, as 64 hexadecimal digits: what a release that grew keeps.
+
+        Args:
+            count: How many rows; None: all.
+        """
+        rows = self.candidates if count is None else self.candidates[:count]
+        return release_digest(0, str(rows.dtype), rows.shape, "", [_bytes(rows)])
+
+    def begins_with(self, earlier: Release) -> bool:
+        """Whether the rows of an earlier release are the first of this one, bit for bit."""
+        count = len(earlier.candidates)
+        return count <= len(self.candidates) and self.rows_digest(count) == earlier.rows_digest()
+
     def refuse_labels(self, instead: str) -> None:
         """Refuse labels of cells where rows must be noisy records; ``instead`` says what to do."""
         if self.cells is not None:
@@ -199,6 +213,10 @@ class Release:
             FileNotFoundError: If there is no such file.
         """
         path = Path(path)
+        if path.is_dir():
+            raise IsADirectoryError(
+                f"path must be a release file, but {path} is a folder: name a file in it"
+            )
         if not path.is_file():
             raise FileNotFoundError(f"path must be a release file, but there is no file {path}")
         candidates, metadata, version = None, {}, 0
@@ -272,8 +290,12 @@ def settings_from(text: str) -> dict[str, Any]:
 
 
 def _digest(written: FileFormat, candidates: Tensor, settings: str) -> str:
-    rows = candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
-    return release_digest(written.version, str(candidates.dtype), candidates.shape, settings, [rows])
+    rows, dtype = [_bytes(candidates)], str(candidates.dtype)
+    return release_digest(written.version, dtype, candidates.shape, settings, rows)
+
+
+def _bytes(candidates: Tensor) -> memoryview:
+    return candidates.detach().cpu().contiguous().view(torch.uint8).numpy().data
 
 
 def _require_labels(rows: Tensor, cells: CellSpace) -> None:

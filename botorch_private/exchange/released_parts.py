@@ -68,8 +68,14 @@ class ReleasedParts:
         identity: SHA-256 of all rows and the settings, that of the `Release` in one piece.
 
     Example:
-        >>> ReleasedParts.load("table_released").whole()  # where it fits into memory
-        Release(n=3000, projection_dim=2, epsilon=3, delta=1e-15, holds=True)
+        >>> import pandas
+        >>> named = PublicScaling([0.0, 0.0], [1.0, 1.0], names=["age", "weight"])
+        >>> pandas.DataFrame(records.numpy(), columns=named.names).to_parquet("stays.parquet")
+        >>> release_parquet("stays.parquet", "released", named, mechanism, progress=False)
+        ReleasedParts(n=60, parts=1, epsilon=3, holds=True)
+        >>> parts = ReleasedParts.load("released")
+        >>> parts.identity == parts.whole().identity
+        True
     """
 
     folder: Path

@@ -79,6 +79,8 @@ class ModelerState:
         seed: Of the generator.
         goal: What is searched for.
         fitted: Latest hyperparameters, as `LatestFit.kept` gives them.
+        rows: How many rows the release has, and their SHA-256: a release that grew from it begins with
+            them. None in a file of an older version.
     """
 
     release: str
@@ -90,6 +92,7 @@ class ModelerState:
     seed: int
     goal: Goal
     fitted: dict[str, Any] | None = None
+    rows: tuple[int, str] | None = None
 
     def save(self, path: Path) -> None:
         """Write the file, for its owner alone; it appears whole or not at all."""
@@ -99,6 +102,7 @@ class ModelerState:
             FORMAT.dumps(
                 {
                     "release": self.release,
+                    "rows": self.rows,
                     "goal": self.goal.to_dict(),
                     "settings": settings,
                     "draws": None if self.draws is None else self.draws._asdict(),
@@ -140,7 +144,7 @@ class ModelerState:
                 settings["prior"] = SearchPrior(**settings["prior"])
         if not set(settings) <= set(SETTINGS):
             raise ValueError("a setting is unknown")
-        fitted = values.get("fitted")
+        fitted, rows = values.get("fitted"), values.get("rows")
         if fitted is not None:
             _row(fitted["observations"])
             for value in fitted["values"].values():
@@ -155,19 +159,34 @@ class ModelerState:
             seed=seed,
             fitted=fitted,
             goal=goal,
+            rows=None if rows is None else (_row(rows[0]), str(rows[1])),
         )
 
     def require(self, release: Release | ReleasedParts, path: Path) -> None:
-        """Refuse a release that the search is not about.
+        """Refuse a release that the search is not about, and that did not grow from it either.
 
         Raises:
             ValueError: If it is another one.
         """
-        if self.release != release.identity:
+        if self.release != release.identity and not self._is_about_the_first_rows(release):
             raise ValueError(
                 f"path must be a search of the release {release.identity[:12]}, but {path} is about "
                 f"{self.release[:12]}: rows of one are not rows of the other; name another file"
             )
+
+    def _is_about_the_first_rows(self, release: Release | ReleasedParts) -> bool:
+        if self.rows is None or not isinstance(release, Release):
+            return False
+        if self.rows[0] > len(release.candidates):
+            return False
+        return release.rows_digest(self.rows[0]) == self.rows[1]
+
+
+def rows_of(release: Release | ReleasedParts) -> tuple[int, str] | None:
+    """How many rows a release has, and their SHA-256; None of one in parts, which does not grow."""
+    if not isinstance(release, Release):
+        return None
+    return len(release.candidates), release.rows_digest()
 
 
 def _plain(value: Any) -> Any:

@@ -53,3 +53,13 @@ def test_the_examples_are_commands_that_exist():
                 parser.parse_args(line.partition("#")[0].split()[1:])
                 seen += 1
     assert seen >= 12
+
+
+def test_a_wrong_option_ends_in_two_lines_that_say_where_the_options_are(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli._parser().parse_args(["optimize", "http://127.0.0.1:8400", "--rounds", "0"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == (
+        "botorch-private optimize: argument --rounds: must be a whole number >= 1, got '0'\n"
+        "'botorch-private optimize --help' says what it takes.\n"
+    )

@@ -246,7 +246,7 @@ def test_refusals_of_init_name_the_option_that_was_typed(place, capsys, more, me
         (["--ca-file", "clinic"], "--ca-file: clinic is a folder, not a file"),
         (["--ca-file", "ranges.toml"], "--ca-file must be a file with certificates in PEM form"),
         (["--state", "clinic"], "--state: clinic is a folder, not a file"),
-        (["--state", "ranges.toml"], "--state must be a state that 'botorch-private optimize' wrote"),
+        (["--state", "ranges.toml"], "--state must be a search that 'Modeler.save' or"),
         (["--state", "no/such"], "--state must be in a folder that exists"),
         (["--release", "no/such"], "--release must be in a folder that exists"),
         (["--plot", "no/such.png"], "--plot must be in a folder that exists"),

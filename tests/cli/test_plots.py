@@ -20,7 +20,8 @@ def drawn(monkeypatch, tmp_path):
         monkeypatch.setattr(
             Figure, "savefig", lambda self, *a, **k: figures.append(self) or original(self, *a, **k)
         )
-        plots.plot_best(np.array(values), tmp_path / "best.png", **options)
+        best = np.maximum.accumulate(values)
+        plots.plot_best(np.array(values), best, tmp_path / "best.png", **options)
         (axes,) = figures[0].axes
         return {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
 
@@ -36,3 +37,9 @@ def test_the_bound_stands_above_the_best_value_of_its_round(drawn):
 def test_without_a_bound_or_with_an_infinite_one_nothing_is_drawn(drawn):
     for bounds in ([], [math.inf, math.inf]):
         assert not any("bound" in label for label in drawn([1.0, 1.0], bounds=bounds))
+
+
+def test_the_lines_say_what_is_best_and_what_is_wanted(drawn):
+    lines = drawn([1.0, 3.0], best_is="the nearest to 2", wanted=("target", 2.0))
+    assert [y for _, y in lines["target"]] == [2.0, 2.0]
+    assert "the nearest to 2 so far" in lines

@@ -42,6 +42,9 @@ def fits(value, words):
             if or_null and value is None
             else (isinstance(value, list) and all(fits(each, kind.removesuffix("s")) for each in value))
         )
+    if words.startswith("object of "):
+        kind = words.removeprefix("object of ").removesuffix("s")
+        return isinstance(value, dict) and all(fits(each, kind) for each in value.values())
     if value is None:
         return words.endswith("null")
     kinds = [KINDS[word] for word in words.split(" or ") if word != "null"]

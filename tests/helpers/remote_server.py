@@ -46,10 +46,13 @@ class Here:
 class Server:
     """A curator's folder and the process that serves it."""
 
-    def __init__(self, path, curator, **options):
+    def __init__(self, path, curator, make=None, **options):
         self.curator = curator
         objective = "column" if curator.outcomes is not None else "person"
-        self.folder = make_folder(path, curator, objective=objective, **options)
+        if make is None:
+            self.folder = make_folder(path, curator, objective=objective, **options)
+        else:
+            self.folder = make(path, curator, **options)
         store = self.folder.open()
         self.token, self.staff_token = (
             store.tokens.make(role, role).result() for role in ("modeler", "staff")

@@ -34,9 +34,15 @@ def documented():
         for name in module.__all__:
             thing = getattr(module, name)
             yield f"{home}.{name}".removeprefix("botorch_private."), thing
-            for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+            for member, value in members(thing) if inspect.isclass(thing) else ():
                 if not member.startswith("_"):
                     yield f"{home}.{name}.{member}".removeprefix("botorch_private."), value
+
+
+def members(kind):
+    """Those of a class, and of what it is made of in this package."""
+    own = [each for each in reversed(kind.__mro__) if each.__module__.startswith("botorch_private")]
+    return {name: value for each in own for name, value in vars(each).items()}.items()
 
 
 def examples(thing):

@@ -29,7 +29,7 @@ def test_a_worklist_goes_out_and_measurements_come_in(tmp_path, monkeypatch, cap
         store.tokens.make("modeler", "m").result()
         for row in range(5):
             store.ask(f"key-{row:08d}", row, 1).result()
-    out, back = blocks()
+    out, back, audit = blocks()
     for command in out:
         assert main(command) == 0
     with open("worklist.csv", encoding="utf-8-sig", newline="") as file:
@@ -44,3 +44,7 @@ def test_a_worklist_goes_out_and_measurements_come_in(tmp_path, monkeypatch, cap
         assert words in capsys.readouterr().out
     with closing(folder.open()) as store:
         assert [query.outcome for query in store.queries()] == [3.5] * 5
+        last = store.last_hash()
+    for command in audit:
+        assert main(command) == 0
+        assert last in capsys.readouterr().out

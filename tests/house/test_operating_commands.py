@@ -52,6 +52,13 @@ def test_a_backup_comes_back_and_says_so(place, capsys):
     assert "Put back from a backup of" in shown
 
 
+def test_the_trail_is_checked_and_its_last_hash_shown(place, capsys):
+    for line in commands(2):
+        assert cli.main(arguments(line)) == 0
+    status, verified = re.findall("(?:last one|last event): ([0-9a-f]{64})", capsys.readouterr().out)
+    assert status == verified
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
 def test_people_are_told_as_the_guide_says(place, capsys):

@@ -4,6 +4,7 @@ from typing import Any
 
 from botorch_private.cli.common import add_group
 from botorch_private.cli.curator import (
+    add,
     backup,
     clock,
     export,
@@ -14,6 +15,7 @@ from botorch_private.cli.curator import (
     serve,
     status,
     token,
+    verify,
     worklist,
 )
 
@@ -28,6 +30,20 @@ def add_curator(commands: Any) -> None:
         "'serve' answers modelers over HTTP and shows staff what to measure; 'token new' lets somebody "
         "in.",
     )
-    commands = (init, serve, token, worklist, import_sheet, status, export, retry, clock, backup, notify)
+    commands = (
+        init,
+        serve,
+        token,
+        worklist,
+        import_sheet,
+        add,
+        status,
+        export,
+        retry,
+        clock,
+        backup,
+        notify,
+        verify,
+    )
     for command in commands:
         command.add(verbs)

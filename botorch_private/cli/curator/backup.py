@@ -50,16 +50,21 @@ def _restore(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.backup import restore
     from botorch_private.curator.service.question import ServiceError
 
-    with refusals(options, ServiceError, arguments={"path": "FILE"}), usable(options.folder):
+    with (
+        refusals(options, ServiceError, arguments={"path": "FILE", "target": "DIR"}),
+        usable(options.folder),
+    ):
         made, folder = restore(options.file, options.folder, end_tokens=options.end_tokens)
         with closing(folder.open_to_read()) as reading:
-            questions, noised = len(reading.queries()), reading.facts.outcome_range is not None
+            questions, noised = len(reading.queries()), reading.facts.is_noised
     tell(f"Made {options.folder}, as of {_shown(made.time)}. Questions in it: {questions}")
     print("What was asked and measured after that time is not in it. Modelers are told, and ask again.")
     if noised:
         warn(
-            "Answers are noised. A value that was entered after that time must be entered again as it "
-            "was: another value with the same noise tells more than was promised."
+            "Answers are noised. A value that was entered or replaced after that time must be entered "
+            "again as it was, before the folder is served: another value with the same noise tells "
+            "more than was promised. If a value was corrected after that time, do not serve this "
+            "folder: it would answer with the one of before."
         )
     if options.end_tokens:
         print("All tokens are worthless: make new ones by 'botorch-private curator token new'.")

@@ -17,10 +17,12 @@ _MOST_BYTES = 2**26
 _MOST_SHOWN = 50
 _DESCRIPTION = (
     "Store the measurements of a sheet: a .csv in UTF-8 whose row 1 names its columns, 'identifier' "
-    "and 'value', and if you like 'date' (2027-03-31), 'comment' and 'unit'. 'worklist --output' writes "
-    "one to fill in. Commas, semicolons or tabs part the cells. All rows are stored or none: each that "
-    "cannot be is told by its number. A row without a value is left out, and a value that is stored "
-    "already is left as it is, so that a sheet may be sent again. The server may run meanwhile."
+    "and 'value', and if you like 'date' (2027-03-31), 'instrument', 'comment' and 'unit'. 'worklist "
+    "--output' writes one to fill in. Commas, semicolons or tabs part the cells. All rows are stored or "
+    "none: each that cannot be is told by its number. A row without a value is left out, and a value "
+    "that is stored already is left as it is, so that a sheet may be sent again. A value that differs "
+    "from the one that is stored is refused, unless a column 'reason' says why it is corrected. The "
+    "server may run meanwhile."
 )
 
 
@@ -89,13 +91,15 @@ def _say(taken: TakenIn, *, dry: bool) -> int:
         warn(f"row {row}: {why}")
     if len(taken.refused) > _MOST_SHOWN:
         warn(f"and {len(taken.refused) - _MOST_SHOWN} more rows")
-    if taken.implausible == len(taken.refused) > 0:
-        warn("If these values are right, say --accept-implausible.")
+    if taken.implausible:
+        warn("If values outside the plausible range are right, say --accept-implausible.")
     if taken.refused:
         words = "would be" if dry else "was"
         tell(f"Nothing {words} stored, since rows are refused: {len(taken.refused)}")
         return 1
     tell(f"{'Values that would be stored' if dry else 'Stored values'}: {taken.stored}")
+    if taken.corrected:
+        tell(f"{'Corrections that would be stored' if dry else 'Corrections'}: {taken.corrected}")
     tell(f"Stored before, and the same: {taken.same}")
     tell(f"Rows without a value: {taken.empty}")
     return 0

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from botorch_private.cli.common import add_command, refusals
+from botorch_private.cli.curator.agreement import add_agreement, agreed
+from botorch_private.cli.curator.outcomes import add_outcomes, outcomes_of
 from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
 from botorch_private.cli.table import add_dialect, dialect_of
 
 if TYPE_CHECKING:
     from botorch_private.curator.cells.cells import Cells
-    from botorch_private.curator.features.range_fit import RangeFit
-    from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
+    from botorch_private.curator.mechanisms import Mechanism
     from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 # Arguments of the library whose options have other names.
 _ARGUMENTS = {
     "identifiers": "--id",
     "outcome_name": "--outcome",
+    "outcome_names": "--outcome",
     "outcome_unit": "--unit",
     "plausible_low": "--plausible",
     "plausible_high": "--plausible",
     "max_queries": "--budget",
     "k": "--best",
 }
-_OUTCOME_ARGUMENTS = {
-    "epsilon": "--outcome-epsilon",
-    "delta": "--outcome-delta",
-    "bound": "--outcome-range",
-}
-
 
 _EPILOG = """\
 A column of the table measures; staff measure, in the console; a function of the features measures:
@@ -46,6 +41,12 @@ A column of the table measures; staff measure, in the console; a function of the
     --id patient --outcome 'length of stay' --unit days --plausible 0 120
   botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
     --objective laboratory:measure
+
+Several outcomes of a record, each with a unit and ranges of its own:
+
+  botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --outcome cost --unit EUR --plausible 0 5000 --outcome safety --plausible 0 1 \\
+    --minimize --of cost --at-least safety=0.9
 """
 
 
@@ -61,7 +62,6 @@ def add(verbs: Any) -> None:
         "order of its rows and, where a function measures, the records; nobody but you can enter.",
         epilog=_EPILOG,
     )
-    bounds: dict[str, Any] = {"type": float, "nargs": 2, "metavar": ("LOW", "HIGH")}
     option = init.add_argument
     option("table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx")
     option("folder", type=Path, metavar="DIR", help="the folder to make")
@@ -121,7 +121,8 @@ def add(verbs: Any) -> None:
         default="person",
         metavar="WHO",
         help="who measures: 'person' (staff, in the console; the default), 'column:NAME' (a column of "
-        "the table), or 'module:function' (a function of a record's d raw features)",
+        "the table; 'column' with several outcomes, for those of their names), or 'module:function' (a "
+        "function of a record's d raw features)",
     )
     option(
         "--known",
@@ -136,27 +137,8 @@ def add(verbs: Any) -> None:
         metavar="SECONDS",
         help="seconds for one call of the function (default: 3600)",
     )
-    option(
-        "--outcome",
-        default="outcome",
-        metavar="NAME",
-        help="what is measured, as staff and modelers read it (default: outcome)",
-    )
-    option("--unit", default="", metavar="NAME", help="its unit, likewise (default: none)")
-    option("--plausible", **bounds, help="values outside this range must be confirmed by staff")
+    add_outcomes(init)
     add_goal(init, "what a search is after, as modelers and staff are told", "the largest outcome")
-    option(
-        "--outcome-epsilon",
-        type=float,
-        metavar="E",
-        help="epsilon of noise on the answers, > 0; needs --outcome-range (default: no noise)",
-    )
-    option(
-        "--outcome-delta", type=float, default=0.0, metavar="D", help="its delta in [0, 1) (default: 0)"
-    )
-    option(
-        "--outcome-range", **bounds, help="public range that outcomes are clipped to before the noise"
-    )
     option(
         "--shared-outcomes",
         action="store_true",
@@ -181,16 +163,7 @@ def add(verbs: Any) -> None:
         help="largest epsilon, at one unit, and delta that all releases of this table and the noised "
         "answers may have together; for its first release (default: no limit)",
     )
-    option(
-        "--yes",
-        action="store_true",
-        help="do not ask; what clips a feature in more than half of the records is refused nevertheless",
-    )
-    option(
-        "--accept-clipped",
-        action="store_true",
-        help="release also where a declared range clips a feature in most records",
-    )
+    add_agreement(init)
     add_dialect(init)
 
 
@@ -198,11 +171,7 @@ def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.ledger import BudgetError
     from botorch_private.curator.service.initialize import initialize
 
-    def agree(words: str, fit: RangeFit) -> bool:
-        _show(options, words)
-        return _agreed(options, fit)
-
-    outcome_mechanism, goal = _outcome_mechanism(options), goal_of(options)
+    goal = goal_of(options)
     with refusals(options, BudgetError, arguments=_ARGUMENTS):
         folder = initialize(
             options.table,
@@ -211,8 +180,8 @@ def _init(options: argparse.Namespace) -> int:
             dialect=dialect_of(options),
             mechanism=_mechanism(options),
             cells=options.cells,
-            agree=agree,
-            outcome_mechanism=outcome_mechanism,
+            agree=partial(agreed, options),
+            **outcomes_of(options),
             shared_outcomes=options.shared_outcomes,
             budget=options.budget,
             identifiers=options.id,
@@ -222,18 +191,20 @@ def _init(options: argparse.Namespace) -> int:
             ledger=options.ledger,
             privacy_budget=_privacy_budget(options),
             time_limit=options.time_limit,
-            outcome_name=options.outcome,
-            outcome_unit=options.unit,
-            plausible=None if options.plausible is None else tuple(options.plausible),
             goal=goal,
         )
     if folder is None:
         tell("Nothing was released.")
         return 1
+    token = f"  botorch-private curator token new {options.folder} --role"
+    staff = (
+        ""
+        if (options.objective or "").startswith("column:")
+        else f"{token} staff --name NAME --output NAME.txt\n"
+    )
     tell(
         f"Made {options.folder}. Next:\n"
-        f"  botorch-private curator token new {options.folder} --role modeler --name NAME\n"
-        f"  botorch-private curator token new {options.folder} --role staff --name NAME\n"
+        f"{token} modeler --output token.txt\n{staff}"
         f"  botorch-private curator serve {options.folder}"
     )
     return 0
@@ -268,61 +239,3 @@ def _mechanism(options: argparse.Namespace) -> Mechanism | Callable[[Cells], Mec
         if given:
             raise ValueError(f"{option} must be left out with --whole-record: what is told is pure")
     return partial(CellResponse, options.epsilon)
-
-
-def _show(options: argparse.Namespace, words: str) -> None:
-    if options.yes:
-        tell(f"{words}\n")
-    else:
-        print(f"{words}\n", flush=True)  # who cannot read it has not agreed
-
-
-def _agreed(options: argparse.Namespace, fit: RangeFit) -> bool:
-    """Show what clipping would do to the records, and ask; harder where it would spoil them.
-
-    What is shown depends on the records. It goes to the curator's terminal, and nowhere else.
-    """
-    clipping, leak = fit.clipping_words(), fit.leak_words()
-    warnings = [f"Warning: {words}." for words in (clipping, leak) if words]
-    _show(options, "\n\n".join([fit.table(), *warnings]))
-    if options.yes:
-        if fit.spoiled and not options.accept_clipped:
-            names = ", ".join(each.name for each in fit.spoiled)
-            raise ValueError(
-                f"the range of {names} must hold most records, and not all of them the same, to be "
-                f"released without a question: mend the table or the ranges, or say --accept-clipped"
-            )
-        return True
-    if not _ask("Release them once with this guarantee?", ("y", "yes"), "[y/N] "):
-        return False
-    if clipping and not options.accept_clipped:
-        question = "So many records are clipped. Type 'clipped' to release them nevertheless:"
-        if not _ask(question, ("clipped",)):
-            return False
-    return not leak or _ask(
-        "Type 'declared' if no end of these ranges was taken from the table:", ("declared",)
-    )
-
-
-def _ask(question: str, yes: tuple[str, ...], choices: str = "") -> bool:
-    if not sys.stdin.isatty():
-        raise ValueError("nobody is there to be asked: say --yes if you agree")
-    try:
-        return input(f"{question} {choices}").strip().lower() in yes
-    except (EOFError, KeyboardInterrupt):  # no answer is no
-        print()
-        return False
-
-
-def _outcome_mechanism(options: argparse.Namespace) -> OutcomeMechanism | None:
-    from botorch_private.curator.mechanisms import OutcomeMechanism
-
-    epsilon, bound = options.outcome_epsilon, options.outcome_range
-    with refusals(options, arguments=_OUTCOME_ARGUMENTS):
-        if (epsilon is None) != (bound is None):
-            raise ValueError("--outcome-epsilon and --outcome-range must be given together")
-        if epsilon is None:
-            if options.outcome_delta:
-                raise ValueError("--outcome-delta needs --outcome-epsilon and --outcome-range")
-            return None
-        return OutcomeMechanism(epsilon, options.outcome_delta, tuple(bound))

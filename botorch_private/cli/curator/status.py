@@ -34,12 +34,19 @@ def _status(options: argparse.Namespace) -> int:
             f"{facts.projection_dim} numbers each" if labels is None else f"one of {labels} labels each"
         )
         print(f"\nReleased rows: {facts.n}, {held}")
+        for earlier in store.earlier_releases():
+            print(f"Records joined after the first {earlier['rows']} rows")
         print(f"Measured by: {facts.objective}")
+        if facts.outcomes:
+            names = (f"{each.name} ({each.unit})" if each.unit else each.name for each in facts.outcomes)
+            print(f"Outcomes: {', '.join(names)}")
         print(f"Queries: {counts}")
         known = 0 if facts.objective == "column" else store.known_waiting()
         if known:
             print(f"Known, and not asked for yet: {known}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
+        if last := store.last_hash():
+            print(f"Events: {store.events_written()}, hash of the last one: {last}")
         if restored := store.restored():
             print(f"Put back from a backup of {restored[:10]} {restored[11:19]} UTC")
         for query in store.queries(states=("failed",)):

@@ -51,7 +51,11 @@ def _worklist(options: argparse.Namespace) -> int:
     with opened(options) as store:
         items = store.agenda.page(Wanted(View.LATE if options.late else View.OPEN, options.find), 0)
         if options.output is None:
-            print(worklist_table(store, items), end="")
+            narrowed = options.late or options.find
+            none = (
+                "Nothing like that waits to be measured" if narrowed else "Nothing waits to be measured"
+            )
+            print(worklist_table(store, items) if items else f"{none}.\n", end="")
             return 0
         write_output(options, options.output, worklist_csv(store, items).encode("utf-8-sig"))
     tell(f"Wrote {options.output}: {len(items)} rows, for your laboratory's eyes only.")
@@ -60,8 +64,6 @@ def _worklist(options: argparse.Namespace) -> int:
 
 def worklist_table(store: Store, items: list[Item]) -> str:
     """Questions as a table for a terminal."""
-    if not items:
-        return "Nothing waits to be measured.\n"
     names = {token.id: token.name for token in store.tokens.all()}
     rows = [("question", "identifier", "asked", "due", "taken by", "note")]
     for query, identifier, arranged in items:

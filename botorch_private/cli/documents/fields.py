@@ -44,6 +44,8 @@ def fields_of(kind: type, before: str = "") -> Iterator[tuple[str, str, str]]:
 def _words(held: Any) -> str:
     if get_origin(held) is list:
         return f"array of {_words(get_args(held)[0])}s"
+    if get_origin(held) is dict:
+        return f"object of {_words(get_args(held)[1])}s"
     if isinstance(held, UnionType):
         return " or ".join(_words(each) for each in get_args(held))
     if held is NoneType:

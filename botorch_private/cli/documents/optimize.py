@@ -21,7 +21,10 @@ class Answered:
     """A measured row."""
 
     row: Annotated[int, "of the release, from 0"]
-    value: Annotated[float, "what the curator answered, in its unit"]
+    value: Annotated[
+        float | dict[str, float],
+        "what the curator answered, in its unit; of several outcomes a number for each name",
+    ]
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,9 @@ class OptimizeDocument(Document):
     guarantee: Annotated[
         Promise, "numbers of the release; the words are of release and answers together"
     ]
-    goal: Annotated[str, "what is looked for: maximize, minimize, above, top_k or target"]
+    goal: Annotated[
+        str, "what is looked for: maximize, minimize, above, top_k or target; scalarized or constrained"
+    ]
     wanted: Annotated[float | None, "threshold, value or number of rows of the goal, where it has one"]
     outcome: Annotated[str, "what is measured"]
     unit: Annotated[str, "of the outcome; may be empty"]
@@ -49,7 +54,7 @@ class OptimizeDocument(Document):
     rounds: Annotated[int, "measurements that were asked for"]
     measured: Annotated[list[Answered], "what is known, in the order in which it was told"]
     skipped: Annotated[list[int], "rows that the curator withdrew"]
-    best: Annotated[Answered, "the best answer"]
+    best: Annotated[Answered | None, "the best answer; null where none keeps the limits"]
     noised: Annotated[bool, "whether answers are noised, so that the best one is mostly the luckiest"]
     recommended: Annotated[
         list[int], "rows to act on, one for most goals: by the posterior mean where answers are noised"
@@ -63,6 +68,10 @@ class OptimizeDocument(Document):
     ]
     sentence: Annotated[str | None, "what may be said of the bound, and no more"]
     expected_gain: Annotated[Gain | None, "of measuring on; not for the goals above and target"]
+    outcome_names: Annotated[list[str], "where records have several outcomes, those; else empty"]
+    weights: Annotated[dict[str, float], "of several outcomes, in the sum that is to be large"]
+    at_least: Annotated[dict[str, float], "smallest allowed numbers of several outcomes"]
+    at_most: Annotated[dict[str, float], "largest ones"]
 
     @classmethod
     def of(
@@ -76,14 +85,17 @@ class OptimizeDocument(Document):
         sentence: str | None,
     ) -> OptimizeDocument:
         """That of a search that has ended."""
+        from botorch_private.cli.optimize.result import best_that_is_allowed
         from botorch_private.exchange.goals import Above, Target
 
-        goal = modeler.goal.to_dict()
+        goal, several = modeler.goal.to_dict(), bool(modeler.goal.names)
         wanted = [value for name, value in goal.items() if name not in ("version", "kind")]
+        wanted = [] if several else wanted
         chosen = modeler.recommend()
         above = modeler.above().unmeasured if isinstance(modeler.goal, Above) else []
-        gains = not isinstance(modeler.goal, (Above, Target))
-        best, noised = modeler.best, bool(modeler.release.outcome_variance)
+        gains = not several and not isinstance(modeler.goal, (Above, Target))
+        best = best_that_is_allowed(modeler)
+        noised = modeler.release.outcome_guarantee is not None
         return cls(
             release=curator.identity,
             guarantee=Promise.of(modeler.release.guarantee, curator.guarantee),
@@ -95,13 +107,17 @@ class OptimizeDocument(Document):
             rounds=rounds,
             measured=[Answered(index, value) for index, value in modeler.history],
             skipped=list(modeler.skipped),
-            best=Answered(best.index, best.value),
+            best=None if best is None else Answered(best.index, best.value),
             noised=noised,
-            recommended=_rows(chosen if noised or not isinstance(chosen, int) else best.index),
+            recommended=_rows(
+                chosen if noised or best is None or not isinstance(chosen, int) else best.index
+            ),
             unmeasured_above=above,
             bound=bound,
             sentence=sentence,
             expected_gain=Gain(**modeler.expected_gain()._asdict()) if gains else None,
+            outcome_names=list(curator.outcome_names),
+            **{name: getattr(modeler.goal, name, {}) for name in ("weights", "at_least", "at_most")},
         )
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from typing import NoReturn
 
 from botorch_private.cli.documents.document import Document
 from botorch_private.cli.documents.error import ErrorDocument
@@ -28,7 +29,7 @@ class Refusal(SystemExit):
 
     def __init__(self, command: str, status: int, message: str | None) -> None:
         super().__init__(status)
-        text = (message or "").removeprefix(f"{command}: ").removeprefix("error: ").strip()
+        text = (message or "").removeprefix(f"{command}: ").strip()
         self.document = ErrorDocument(command, status, text)
 
 
@@ -40,6 +41,14 @@ class CommandParser(argparse.ArgumentParser):
         if message:
             self._print_message(message, sys.stderr)
         raise Refusal(self.prog, status, message)
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2 and one line; all options would take a screen, and --help has them."""
+        for kind, number in (("float", "a number"), ("int", "a whole number")):
+            message = message.replace(f"invalid {kind} value: ", f"must be {number}, got ")
+        hint = f"'{self.prog} --help' says what it takes."
+        self._print_message(f"{self.prog}: {message}\n{hint}\n", sys.stderr)
+        raise Refusal(self.prog, 2, message)
 
 
 @contextmanager

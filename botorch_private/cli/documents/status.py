@@ -47,6 +47,11 @@ class StatusDocument(Document):
     questions: Annotated[Asked, "how many there are"]
     measurements_limit: Annotated[int | None, "most records that are measured; null: no limit"]
     measurements_left: Annotated[int | None, "how many more; null: no limit"]
+    outcomes: Annotated[
+        dict[str, str], "where records have several outcomes, their names and units; else empty"
+    ]
+    events: Annotated[int, "that were written"]
+    last_hash: Annotated[str | None, "of the last event; null where an earlier version wrote them"]
 
     @classmethod
     def of(cls, store: Reading) -> StatusDocument:
@@ -71,4 +76,7 @@ class StatusDocument(Document):
             ),
             measurements_limit=facts.max_queries,
             measurements_left=store.queries_left(),
+            outcomes={each.name: each.unit for each in facts.outcomes},
+            events=store.events_written(),
+            last_hash=store.last_hash(),
         )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 from tqdm import tqdm
 
+from botorch_private.cli.optimize.result import answer_words
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.stopping import BoundSoFar
 
@@ -53,18 +55,23 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def _answer(self, index: int, value: float) -> None:
+    def _answer(self, index: int, value: Any) -> None:
         before = self._known.get(index)
         self._known[index] = value
         self._since = time.monotonic()
         if before is not None:
-            self._say(f"row {index} was corrected from {before:.6g} to {value:.6g}{self._unit}")
+            self._say(
+                f"row {index} was corrected from {self._shown(before, '')} to {self._shown(value)}"
+            )
         elif self._bar is None:
             count = f"{len(self._known)}/{self._rounds}"
-            self._say(f"{count}: row {index} is {value:.6g}{self._unit}, {self._best()}")
+            self._say(f"{count}: row {index} is {self._shown(value)}, {self._best()}")
         else:
             self._bar.update()
-            self._bar.set_postfix_str(f"{self._best()}, last {value:.6g}{self._unit}")
+            self._bar.set_postfix_str(f"{self._best()}, last {self._shown(value)}")
+
+    def _shown(self, value: Any, unit: str | None = None) -> str:
+        return answer_words(value, self._unit.strip() if unit is None else unit)
 
     def _best(self) -> str:
         if not self._known:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from botorch_private.exchange.goals import Above, TopK
+from typing import Any
+
+from botorch_private.exchange.goals import Above, Maximize, TopK
 from botorch_private.exchange.goals.goal import with_unit
+from botorch_private.exchange.observation import Observation
 from botorch_private.modeler.modeler import Modeler
 
 
@@ -18,13 +21,47 @@ def result(modeler: Modeler, unit: str) -> str:
         return _above(modeler, modeler.goal.threshold, unit)
     if isinstance(modeler.goal, TopK):
         return _best(modeler, unit)
+    if modeler.goal.names:
+        return _of_several(modeler)
     best, noised = modeler.best, modeler.release.outcome_variance
-    text = f"Best of {len(modeler.history)}: row {best.index}, {with_unit(best.value, unit)}."
+    which = "" if isinstance(modeler.goal, Maximize) else f", {modeler.goal.best_is}"
+    text = f"Best of {len(modeler.history)}{which}: row {best.index}, {with_unit(best.value, unit)}."
     if not noised:
         return text
     return (
         f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
         f"to act on is {modeler.recommend()}."
+    )
+
+
+def answer_words(value: Any, unit: str = "") -> str:
+    """An answer of one number with its unit, or of several with their names."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {with_unit(each, '')}" for name, each in value.items())
+    return with_unit(value, unit)
+
+
+def best_that_is_allowed(modeler: Modeler) -> Observation | None:
+    """The best answer; None where none keeps the limits."""
+    goal: Any = modeler.goal
+    if goal.names and not any(goal.allows(value) for _, value in modeler.history):
+        return None
+    return modeler.best
+
+
+def _of_several(modeler: Modeler) -> str:
+    best, row = best_that_is_allowed(modeler), modeler.recommend()
+    if best is None:
+        return (
+            f"None of {len(modeler.history)} measured rows keeps the limits. Row {row} comes nearest, "
+            f"by the posterior mean."
+        )
+    text = f"Best of {len(modeler.history)}: row {best.index}, {answer_words(best.value)}."
+    if modeler.release.outcome_guarantee is None:
+        return text
+    return (
+        f"{text} Answers are noised, so that is mostly the luckiest one; by the posterior mean, the row "
+        f"to act on is {row}."
     )
 
 
@@ -47,8 +84,7 @@ def _above(modeler: Modeler, threshold: float, unit: str) -> str:
         [
             head,
             *_lines(modeler, rows.measured, unit),
-            f"If the model is right, {len(rows.unmeasured)} others are above, each more likely than "
-            f"not: {left}",
+            f"If the model is right, others that are above it, each more likely than not: {left}",
         ]
     )
 

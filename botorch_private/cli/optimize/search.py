@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from filelock import FileLock, Timeout
 
@@ -20,7 +21,7 @@ from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.result import result
 from botorch_private.cli.plots import plot_best, require_matplotlib
-from botorch_private.exchange.goals import Goal, goal_from_dict
+from botorch_private.exchange.goals import Above, Goal, Target, goal_from_dict
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open
@@ -78,9 +79,11 @@ def search(
             if state is None:
                 goal = settled.pop("goal", None)
                 goal = curator.goal if goal is None else goal_from_dict(goal)
+                _require_outcomes(goal, curator, known_file, stop_below)
                 modeler = _new_modeler(release, settled, goal)
                 print(f"{curator.guarantee}\n")
             else:
+                _require_outcomes(state.goal, curator, known_file, stop_below)
                 modeler = Modeler.load(state_file, release)
                 _require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file))
@@ -146,6 +149,8 @@ class _Plot:
         self._bounds = bounds
         name, unit = curator.outcome_name, curator.outcome_unit
         self._label = f"{name} ({unit})" if unit else name
+        if curator.outcome_names:
+            self._label = "weighted sum, as far as limits are kept"
 
     def draw_now_and_then(self) -> None:
         if time.monotonic() - self._drawn > _SECONDS_BETWEEN_PLOTS:
@@ -154,15 +159,24 @@ class _Plot:
     def draw(self) -> None:
         history = self._modeler.history
         if self._file is not None and len(history):
-            sign, drawn = self._modeler.goal.sign, self._modeler.pursuit.reaches
+            goal, drawn = self._modeler.goal, self._modeler.pursuit.reaches
+            gains = goal.gains([value for _, value in history])
             plot_best(
-                history.values.numpy(),
+                np.array(gains),
                 history.best_so_far.numpy(),
                 self._file,
-                bounds=[sign * bound for bound in self._bounds.all()] if drawn else [],
+                bounds=[goal.sign * bound for bound in self._bounds.all()] if drawn else [],
+                best_is=goal.best_is,
+                wanted=_wanted(goal),
                 ylabel=self._label,
             )
             self._drawn = time.monotonic()
+
+
+def _wanted(goal: Goal) -> tuple[str, float] | None:
+    if isinstance(goal, Above):
+        return "threshold", goal.threshold
+    return ("target", goal.value) if isinstance(goal, Target) else None
 
 
 def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
@@ -200,6 +214,32 @@ def _begun(given: Mapping[str, Any]) -> dict[str, Any]:
     if settings["seed"] > _LARGEST_SEED:
         raise ValueError(f"--seed must be at most 2^63 - 1, got {settings['seed']}")
     return settings
+
+
+def _require_outcomes(
+    goal: Goal, curator: RemoteCurator, known_file: Path | None, stop_below: float | None
+) -> None:
+    """Refuse what is not of the outcomes that the curator answers with, before anything is asked."""
+    names = curator.outcome_names
+    if goal.names and not names:
+        raise ValueError(
+            f"{option_of(goal.to_dict())} must be left out, since the curator answers with one number"
+        )
+    if not names:
+        return
+    shown = ", ".join(names)
+    if not goal.names:
+        raise ValueError(
+            f"{option_of(goal.to_dict())} must be about one of several outcomes: say --of NAME, or "
+            f"--weight NAME=W, of {shown}"
+        )
+    if not set(goal.names) <= set(names):
+        raise ValueError(
+            f"{option_of(goal.to_dict())} must be about outcomes that the curator answers with: {shown}"
+        )
+    for option, given in (("--known", known_file), ("--stop-below", stop_below)):
+        if given is not None:
+            raise ValueError(f"{option} must be left out where records have several outcomes")
 
 
 def _new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Modeler:

@@ -124,13 +124,18 @@ class CellResponse:
 
     def draw_rows(self, scaled: Tensor, maps: Maps, entropy: Entropy) -> Tensor:
         """Tell some cell numbers, as `draw` does."""
-        numbers = _checked(scaled, self.law.cells)
-        labels = torch.from_numpy(told(numbers, self.law, entropy)).unsqueeze(-1)
-        return labels if scaled.dtype == CELL_NUMBER else labels.double()
+        return labels_of(scaled, self.law, entropy)
 
     def apply(self, scaled: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Tell ``n x 1`` cell numbers once, and return the ``n x 1`` labels alone."""
         return self.draw(scaled, generator=generator).rows
+
+
+def labels_of(cells: Tensor, law: ResponseLaw, entropy: Entropy) -> Tensor:
+    """Tell ``n x 1`` cell numbers: ``n x 1`` labels, int16 where the numbers are."""
+    numbers = _checked(cells, law.cells)
+    labels = torch.from_numpy(told(numbers, law, entropy)).unsqueeze(-1)
+    return labels if cells.dtype == CELL_NUMBER else labels.double()
 
 
 def told(cells: np.ndarray, law: ResponseLaw, entropy: Entropy) -> np.ndarray:

@@ -30,8 +30,12 @@ class Plan:
         width: Columns of a released row.
         dtype: Of the released rows.
         settings: Public settings of the release, as text.
+        ranges: Ends of the declared ranges, which the settings have no word of: rows of one release
+            must be scaled alike. Empty where there are none.
         stage: `CHECKED`: all records were looked at. `CHARGED`: the ledger has it.
-        entries: How many entries the ledger had before.
+        begun: When, to the microsecond: what the ledger's entry of this release is known by.
+        charges: Whether there was a ledger.
+        looks: A digest of the records of each file, as they were when they were looked at.
     """
 
     files: tuple[SourceFile, ...]
@@ -40,8 +44,11 @@ class Plan:
     width: int
     dtype: str
     settings: str
+    ranges: tuple[tuple[float, float], ...] = ()
     stage: str = CHECKED
-    entries: int = 0
+    begun: str = ""
+    charges: bool = False
+    looks: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -51,7 +58,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """Of what must be the same in a later call."""
-        same = asdict(replace(self, stage=CHECKED, entries=0))
+        same = asdict(replace(self, stage=CHECKED, begun="", charges=False, looks=()))
         return hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
@@ -71,7 +78,9 @@ class Plan:
         values = FORMAT.loads(path.read_bytes(), path)
         try:
             files = tuple(SourceFile(**each) for each in values.pop("files"))
-            return cls(files=files, columns=tuple(values.pop("columns")), **values)
+            ranges = tuple(tuple(each) for each in values.pop("ranges"))
+            columns, looks = tuple(values.pop("columns")), tuple(values.pop("looks"))
+            return cls(files=files, columns=columns, ranges=ranges, looks=looks, **values)
         except (AttributeError, KeyError, TypeError):
             raise FORMAT.refusal(path, "is damaged") from None
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.large.gather import MAP, PART, bucket_folder, gather
 from botorch_private.curator.large.plan import CHARGED, Plan, load_maps, save_maps
 from botorch_private.curator.large.row_map import RowMap
-from botorch_private.curator.large.scatter import Work, check_file, scatter
+from botorch_private.curator.large.scatter import Look, Work, check_file, scatter
 from botorch_private.curator.large.source import Reader, source_files
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import NO_MAPS, Mechanism, RowByRow
@@ -109,8 +110,12 @@ def release_parquet(
         ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
 
     Example:
-        >>> parts = release_parquet("stays/", "stays_released", scaling, NoisyProjection(3.0))
-        >>> Modeler(parts.whole())
+        >>> import pandas
+        >>> named = PublicScaling([0.0, 0.0], [1.0, 1.0], names=["age", "weight"])
+        >>> pandas.DataFrame(records.numpy(), columns=named.names).to_parquet("stays.parquet")
+        >>> parts = release_parquet("stays.parquet", "released", named, mechanism, progress=False)
+        >>> parts.n, parts.guarantee.holds
+        (60, True)
     """
     encoding = scaling if isinstance(scaling, Encoding) else None
     domain = _domain(scaling, encoding, mechanism)
@@ -140,6 +145,7 @@ def release_parquet(
         width,
         "int16" if labels else dtype,
         settings_text(_settings(mechanism, guarantee, outcome_guarantee, domain)),
+        _ends(domain),
     )
     _require_memory(plan, domain.features)
     warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
@@ -158,29 +164,31 @@ def release_parquet(
             plan.dtype,
             seeds,
         )
-        begun = _begun(folder, plan)
+        promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
+        begun = _begun(folder, plan, ledger)
         if begun is None:
             _require_new(_beside(target, _MAP))
-            _check(tasks, plan, work, progress)
+            looks = _check(tasks, plan, work, progress)
             _require_room(plan, target)
-            promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
             if ledger is not None:
                 ledger.require(*promises, start=0, stop=n)
-            begun = replace(plan, entries=0 if ledger is None else len(ledger.entries))
+            now = datetime.now(UTC).isoformat(timespec="microseconds")
+            begun = replace(plan, begun=now, charges=ledger is not None, looks=looks)
             folder.mkdir(mode=0o700, exist_ok=True)
             os.chmod(folder, 0o700)
             begun.save(folder)
+        # Looked up each time: a call may be killed between the entry and the note of it, and the ledger
+        # of a later call may be another one, which has no entry of this release.
+        if ledger is not None and not _entered(ledger, begun, guarantee):
+            ledger.spend(*promises, start=0, stop=n, time=begun.begun)
         if begun.stage != CHARGED:
-            promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
-            # Killed between the entry and the note of it: the ledger has an entry of this release.
-            if ledger is not None and not _entered(ledger, begun, guarantee):
-                ledger.spend(*promises, start=0, stop=n)
             with charged(ledger):
                 save_maps(folder, mechanism.draw_maps(domain.features, entropy))
                 begun = replace(begun, stage=CHARGED)
                 begun.save(folder)
         with charged(ledger):
-            parts = _draw(tasks, plan, replace(work, maps=load_maps(folder)), progress)
+            work = replace(work, maps=load_maps(folder), looks=begun.looks)
+            parts = _draw(tasks, plan, work, progress)
             return _finish(target, folder, plan, parts)
 
 
@@ -280,20 +288,31 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _require_new(path: Path) -> None:
-    if path.exists():
+    if os.path.lexists(path):  # a link that leads nowhere, too
         raise FileExistsError(f"target must be new, but there is something at {path}")
 
 
-def _begun(folder: Path, plan: Plan) -> Plan | None:
+def _begun(folder: Path, plan: Plan, ledger: Ledger | None) -> Plan | None:
     """What an earlier call left, which must have been begun with the same arguments."""
-    found = Plan.load(folder) if folder.exists() else None
+    if not os.path.lexists(folder):
+        return None
+    if folder.is_symlink() or not folder.is_dir():
+        raise FileExistsError(f"target must be new, but there is something at {folder}")
+    found = Plan.load(folder)
     if found is None:
+        if any(folder.glob("[!.]*")):
+            raise FileExistsError(
+                f"target must be new, but {folder} holds files of which nobody knows what they were "
+                f"begun with: remove the folder to begin anew"
+            )
         return None
     if found.digest != plan.digest:
         raise ValueError(
             f"{folder} holds a release that was begun with other files or settings: call again with "
             f"those, or remove the folder to begin anew, which is charged anew"
         )
+    if found.charges and ledger is None:
+        raise ValueError(f"ledger must be given again: {folder} holds a release that was begun with one")
     for left in folder.glob(".*"):  # of what was killed: never under its final name
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -301,23 +320,34 @@ def _begun(folder: Path, plan: Plan) -> Plan | None:
 
 
 def _entered(ledger: Ledger, plan: Plan, guarantee: PrivacyGuarantee) -> bool:
-    later = ledger.entries[plan.entries :]
-    return any(entry.guarantee == guarantee and entry.start == 0 for entry in later)
+    """Whether a ledger has the entry of this release, and not of another one that promises the same."""
+    return any(
+        (entry.time, entry.guarantee, entry.start, entry.stop) == (plan.begun, guarantee, 0, plan.n)
+        for entry in ledger.entries
+    )
 
 
-def _check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> None:
-    """Look at all records, before anything is spent, and warn of clipping."""
+def _ends(domain: Domain) -> tuple[tuple[float, float], ...]:
+    ranges = ranges_of(domain)
+    if ranges is None:
+        return ()
+    return tuple(zip(ranges.lower.tolist(), ranges.upper.tolist(), strict=True))
+
+
+def _check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> tuple[str, ...]:
+    """Look at all records, before anything is spent, and warn of clipping; digests of the files."""
     ranges = ranges_of(work.domain)
-    totals: list[Any] = []
     arguments = [(file,) for file in plan.files]
-    for _, counts in _shown(tasks.run(check_file, arguments, work), len(arguments), "check", progress):
-        totals = (
-            counts
-            if not totals
-            else [[*map(sum, zip(*pair, strict=True))] for pair in zip(totals, counts, strict=True)]
-        )
-    if ranges is None or not totals:
-        return
+    done = _shown(tasks.run(check_file, arguments, work), len(arguments), "check", progress)
+    found: dict[int, Look] = dict(done)
+    looks = [found[number] for number in range(len(arguments))]
+    digests = tuple(look.digest for look in looks)
+    if ranges is None or not looks:
+        return digests
+    totals = [
+        [*map(sum, zip(*(getattr(look, side) for look in looks), strict=True))]
+        for side in ("below", "above")
+    ]
     names = ranges.names or tuple(f"column {i}" for i in range(ranges.features))
     fit = RangeFit(
         tuple(
@@ -338,6 +368,7 @@ def _check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> None:
     )
     if words := fit.clipping_words():
         warnings.warn(words, ClippedRecordsWarning, stacklevel=5)
+    return digests
 
 
 def _draw(tasks: Engine, plan: Plan, work: Work, progress: bool) -> list[Part]:

@@ -44,6 +44,16 @@ class RowMap:
         files: Of the table.
         starts: First released row of each part, and ``n``.
         release: Identity of the release that it is of.
+
+    Example:
+        >>> import pandas
+        >>> named = PublicScaling([0.0, 0.0], [1.0, 1.0], names=["age", "weight"])
+        >>> pandas.DataFrame(records.numpy(), columns=named.names).to_parquet("stays.parquet")
+        >>> parts = release_parquet("stays.parquet", "released", named, mechanism, progress=False)
+        >>> places = RowMap.load("released.map")
+        >>> path, row, record = places.place(0)
+        >>> row == record == int(places.permutation[0])
+        True
     """
 
     folder: Path

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +19,7 @@ from botorch_private.curator.mechanisms.base import Maps, RowByRow
 from botorch_private.curator.mechanisms.entropy import OSEntropy, SeededEntropy, below, permutation
 
 ROWS, RECORDS, OFFSETS = "rows.npy", "records.npy", "offsets.npy"
+_BLOCK = 1024  # rows that are noised at a time
 NUMPY_DTYPES = {"float64": np.float64, "float32": np.float32, "int16": np.int16}
 
 
@@ -35,6 +38,7 @@ class Work:
         dtype: Of the released rows.
         seeds: One for each task, for tests and benchmarks, which voids the guarantee; None:
             operating-system entropy, which has no state that a fork or a second try could repeat.
+        looks: Digests of the records of each file, as `check_file` found them.
     """
 
     folder: Path
@@ -46,6 +50,7 @@ class Work:
     width: int
     dtype: str
     seeds: tuple[int, ...] | None = None
+    looks: tuple[str, ...] = ()
 
     def entropy(self, task: int) -> OSEntropy | SeededEntropy:
         """Randomness of one task."""
@@ -62,23 +67,45 @@ class Work:
         return self.domain.scale_rows(table)
 
 
-def check_file(file: SourceFile, work: Work) -> tuple[list[int], list[int]]:
-    """Look at all records of a file before anything is spent.
+class Look(NamedTuple):
+    """What was seen of a file, for the curator's eyes only.
 
-    Returns:
-        How many records lie below and above the range of each feature: for the curator's eyes only.
+    Attributes:
+        below: How many records lie below the range of each feature; empty where there are no ranges.
+        above: How many lie above.
+        digest: Of all that a release can depend on.
+    """
+
+    below: list[int]
+    above: list[int]
+    digest: str
+
+
+def check_file(file: SourceFile, work: Work) -> Look:
+    """Look at all records of a file before anything is spent.
 
     Raises:
         ValueError: If a record is unusable.
     """
-    table = work.domain.check(work.reader.read(file))
-    if isinstance(work.domain, Cells):
-        work.domain.number_rows(table)
+    table, digest = _looked_at(file, work)
     ranges = work.domain.ranges if isinstance(work.domain, Cells) else work.domain
     if ranges is None:
-        return [], []
-    below_range = (table < ranges.lower).sum(dim=0).tolist()
-    return below_range, (table > ranges.upper).sum(dim=0).tolist()
+        return Look([], [], digest)
+    below_range, above_range = table < ranges.lower, table > ranges.upper
+    return Look(below_range.sum(dim=0).tolist(), above_range.sum(dim=0).tolist(), digest)
+
+
+def _looked_at(file: SourceFile, work: Work) -> tuple[Tensor, str]:
+    """The checked records of a file, and a digest of them, and of their cells where they have some.
+
+    It is of raw numbers, which are the same on every machine. A function that makes cells cannot be
+    compared with another one but by what it says of the records.
+    """
+    table = work.domain.check(work.reader.read(file))
+    found = hashlib.sha256(table.contiguous().numpy().tobytes())
+    if isinstance(work.domain, Cells):
+        found.update(work.domain.number_rows(table).contiguous().numpy().tobytes())
+    return table, found.hexdigest()
 
 
 def scatter(number: int, file: SourceFile, work: Work) -> int:
@@ -94,20 +121,51 @@ def scatter(number: int, file: SourceFile, work: Work) -> int:
 
     Returns:
         ``number``.
+
+    Raises:
+        ValueError: If its records, or their cells, are not those that were looked at.
     """
 
     def fill(folder: Path) -> None:
         entropy = work.entropy(number)
-        table = work.domain.check(work.reader.read(file))
-        # Shuffled before anything else: matrix products round a row in ways that depend on its place.
-        order = permutation(entropy, len(table))
-        rows = work.mechanism.draw_rows(work.scaled(table[torch.from_numpy(order)]), work.maps, entropy)
+        table, digest = _looked_at(file, work)
+        if work.looks and digest != work.looks[number]:
+            raise ValueError(
+                f"source must stay as it was when the release began, and so must the cells of "
+                f"mechanism, but the records of {file.path} are others"
+            )
+        rows, order = _noised(table, work, entropy)
         thrown = below(entropy, work.buckets, len(table))
         sorted_by = np.argsort(thrown, kind="stable")
-        np.save(folder / ROWS, rows.numpy()[sorted_by].astype(NUMPY_DTYPES[work.dtype], copy=False))
+        np.save(folder / ROWS, rows[sorted_by].astype(NUMPY_DTYPES[work.dtype], copy=False))
         np.save(folder / RECORDS, file.start + order[sorted_by])
         counts = np.bincount(thrown.astype(np.int64), minlength=work.buckets)
         np.save(folder / OFFSETS, np.concatenate([[0], np.cumsum(counts)]))
 
     make_once(work.piece(number), fill)
     return number
+
+
+def _noised(
+    table: Tensor, work: Work, entropy: OSEntropy | SeededEntropy
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the records of a file in a uniform order, and which record each one is of.
+
+    A matrix product rounds a row in ways that depend on its place, and on how many rows there are: the
+    last digits would tell a small file from a large one. So records are noised in blocks of one size,
+    at uniform places among rows of zeros, which are thrown away.
+    """
+    m = len(table)
+    order = permutation(entropy, -(-m // _BLOCK) * _BLOCK)
+    rows = np.empty((m, work.width))
+    done = 0
+    for start in range(0, len(order), _BLOCK):
+        some = order[start : start + _BLOCK]
+        real = torch.from_numpy(some < m)
+        scaled = work.scaled(table[torch.from_numpy(some)[real]])
+        block = scaled.new_zeros((_BLOCK, scaled.shape[1]))
+        block[real] = scaled
+        drawn = work.mechanism.draw_rows(block, work.maps, entropy)[real]
+        rows[done : done + len(drawn)] = drawn.numpy()
+        done += len(drawn)
+    return rows, order[order < m]

@@ -33,10 +33,11 @@ class SourceFile:
     size: int
     modified: int
 
-    def require_unchanged(self) -> None:
+    def require_unchanged(self, rows: int | None = None) -> None:
         """Refuse a file that is not what it was when the release began."""
         facts = Path(self.path).stat()
-        if (facts.st_size, facts.st_mtime_ns) != (self.size, self.modified):
+        same = (facts.st_size, facts.st_mtime_ns) == (self.size, self.modified)
+        if not same or rows not in (None, self.rows):
             raise ValueError(
                 f"source must stay as it was when the release began, but {self.path} was changed"
             )
@@ -62,8 +63,11 @@ class Reader:
         """
         file.require_unchanged()
         if self.encoding is not None:
-            return read_encoded(file.path, self.encoding)
-        return read_table(file.path, self.columns)
+            table = read_encoded(file.path, self.encoding)
+        else:
+            table = read_table(file.path, self.columns)
+        file.require_unchanged(len(table))  # nor while it was read
+        return table
 
 
 def source_files(

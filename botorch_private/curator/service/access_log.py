@@ -1,8 +1,9 @@
-"""The access log: one line for each request, without anything that could tell of a record.
+"""The access log: one line for each request, for the curator alone.
 
 A line has the time (UTC), the address that the request came from, the method, the pattern of its path
 (``/v1/queries/{number}``, not the number), and the status. It has no query string, no token, no user
-agent, and no length of time, which would tell how long a measurement took.
+agent, and no length of time, which would tell how long a measurement took. What staff did is in it: that
+a value was refused, or corrected, may depend on a record.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from botorch_private.curator.service.question import (
     get,
     question_from,
 )
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 
 T = TypeVar("T")
@@ -179,7 +180,7 @@ class Agenda:
         )
         if not taken.rowcount:
             raise ServiceError("taken", f"somebody else has taken query {number}")
-        _note(connection, now, token, "taken", number, until)
+        note(connection, now, "taken", token=token, query=number, detail=until)
 
     @step
     def release(self, connection: sqlite3.Connection, number: int, token: int) -> None:
@@ -189,11 +190,11 @@ class Agenda:
             (number, token),
         )
         if given.rowcount:
-            _note(connection, self._clock(), token, "released", number)
+            note(connection, self._clock(), "released", token=token, query=number)
 
     @step
     def arrange(
-        self, connection: sqlite3.Connection, number: int, token: int, due: str | None, note: str
+        self, connection: sqlite3.Connection, number: int, token: int, due: str | None, text: str
     ) -> None:
         """Say by when a question is to be measured, and what staff should know of it.
 
@@ -202,7 +203,7 @@ class Agenda:
             number: Of the question.
             token: Whose it is.
             due: Day, YYYY-MM-DD; None: none.
-            note: For staff; may be empty.
+            text: Note for staff; may be empty.
 
         Raises:
             ServiceError: ``measured`` or ``withdrawn``.
@@ -211,10 +212,11 @@ class Agenda:
         changed = connection.execute(
             "UPDATE query SET due = ?1, note = ?2 WHERE id = ?3 "
             "AND (due IS NOT ?1 OR coalesce(note, '') <> ?2)",
-            (due, note, number),
+            (due, text, number),
         )
         if changed.rowcount:
-            _note(connection, self._clock(), token, "arranged", number, f"{due or ''}: {note}")
+            detail = f"{due or ''}: {text}"
+            note(connection, self._clock(), "arranged", token=token, query=number, detail=detail)
 
     def _ended(self, now: str) -> set[int]:
         return {each["id"] for each in self._read(f"SELECT id FROM token WHERE {ENDED}", now)}
@@ -261,17 +263,3 @@ def _refuse_settled(connection: sqlite3.Connection, number: int) -> None:
     if query.state not in OPEN:
         code = State.MEASURED if query.state == State.MEASURED else State.WITHDRAWN
         raise ServiceError(code, f"query {number} is settled already")
-
-
-def _note(
-    connection: sqlite3.Connection,
-    now: str,
-    token: int,
-    kind: str,
-    number: int,
-    detail: str | None = None,
-) -> None:
-    connection.execute(
-        "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, ?, ?, ?)",
-        (now, token, kind, number, detail),
-    )

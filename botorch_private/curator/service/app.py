@@ -15,6 +15,7 @@ from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.health import Health
 from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
 from botorch_private.curator.service.look_after import look_after
+from botorch_private.curator.service.refusals import Refusals
 from botorch_private.curator.service.release_file import ReleaseFile
 from botorch_private.curator.service.root_path import RootPath, checked_root_path
 from botorch_private.curator.service.store import Store
@@ -51,12 +52,14 @@ def create_app(
     store.in_place.serve()
     waiting = Waiting(store.tokens.is_valid)
     store.listen(waiting.changed)
+    refusals = Refusals(store)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        looking = asyncio.create_task(look_after(store, waiting))
+        looking = asyncio.create_task(look_after(store, waiting, refusals))
         yield
         looking.cancel()
+        refusals.flush(now=True)
         waiting.close()
 
     app = FastAPI(
@@ -71,7 +74,7 @@ def create_app(
     )
     app.state.root_path = root_path
     app.state.folder, app.state.store, app.state.waiting = folder, store, waiting
-    app.state.access = Access(store, rate=rate)
+    app.state.access, app.state.refusals = Access(store, refusals, rate=rate), refusals
     app.state.health = Health(folder.path, store, release)
     errors.install(app)
     app.include_router(health.router)

@@ -26,10 +26,11 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.clock import stamp, system_time
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import open_plainly
 from botorch_private.exchange.release_digest import digest_of_file
 
-FORMAT = FileFormat("botorch-private backup", 1, "a backup of a curator's folder", "Take another one")
+FORMAT = FileFormat("botorch-private backup", 1, "a backup of a curator's folder", "take another one")
 MANIFEST = "manifest.json"
 NEEDED = ("curator.db", "release.safetensors", "ledger.json")
 NAMES = (*NEEDED, "person.txt", "records.npy", "objective.log")
@@ -69,6 +70,8 @@ def back_up(folder: Folder, path: Path, *, replace: bool = False) -> Backup:
     with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}.") as place:
         copies = Path(place)  # its mode is 0700
         now = stamp(system_time())
+        if folder.coming_release.exists():
+            folder.lock().release()  # finishes what was interrupted; refused while records are added
         with closing(folder.open_to_read()) as reading:
             identity = reading.facts.identity
             with closing(open_plainly(copies / "curator.db", "rwc")) as target:
@@ -122,10 +125,10 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
         OSError: If something cannot be read or written.
     """
     if target.exists() or target.is_symlink():
-        raise FileExistsError(f"path must be new, but there is something at {target}")
+        raise FileExistsError(f"target must be new, but there is something at {target}")
     parent = target.absolute().parent
     if not parent.is_dir():
-        raise FileNotFoundError(f"path must be in a folder that exists, but there is no {parent}")
+        raise FileNotFoundError(f"target must be in a folder that exists, but there is no {parent}")
     place = Path(tempfile.mkdtemp(dir=parent, prefix=f".{target.name}."))
     try:
         os.chmod(place, FOLDER_MODE)
@@ -149,18 +152,14 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
 
 def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens: bool) -> None:
     now = store.clock()
-    connection.execute(
-        "INSERT INTO event (time, kind, detail) VALUES (?, 'restored', ?)", (now, backup.time)
-    )
-    if store.facts.outcome_range is not None:
+    note(connection, now, "restored", detail=backup.time)
+    if store.facts.is_noised:
         connection.execute("UPDATE query SET told = 1 WHERE state = 'measured'")
     connection.execute("DELETE FROM session")
     if end_tokens:
         valid = "revoked IS NULL"
-        connection.execute(
-            f"INSERT INTO event (time, token, kind) SELECT ?, id, 'revoked' FROM token WHERE {valid}",
-            (now,),
-        )
+        for found in connection.execute(f"SELECT id FROM token WHERE {valid}").fetchall():
+            note(connection, now, "revoked", token=found["id"])
         connection.execute(f"UPDATE token SET revoked = ? WHERE {valid}", (now,))
 
 

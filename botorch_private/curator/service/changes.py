@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     ServiceError,
     State,
     count_used,
     get,
+    recalled,
     replayed,
 )
-from botorch_private.curator.service.schema import FolderFacts
+from botorch_private.curator.service.schema import FolderFacts, write_changed
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
-from botorch_private.privacy.outcome_grid import noised_answer
 
 T = TypeVar("T")
 _MOST_KEYS = 100  # of one question and token: else they would fill the disk
@@ -90,81 +92,119 @@ class Changes:
 
     @step
     def measure(
-        self, connection: sqlite3.Connection, number: int, outcome: float, token: int | None
+        self,
+        connection: sqlite3.Connection,
+        number: int,
+        outcome: Outcome,
+        token: int | None,
+        circumstances: Circumstances = UNSAID,
     ) -> Question:
         """Store a measured outcome. The same one again changes nothing.
 
         Raises:
-            ServiceError: ``measured`` if it has another value; ``withdrawn``; from a person
-                ``measuring``, while a program works on it.
+            ServiceError: ``measured`` if it has another value, or was measured in other circumstances;
+                ``withdrawn``; from a person ``measuring``, while a program works on it.
         """
         query = get(connection, number)
         if query.state == State.MEASURED:
-            if query.outcome == outcome:
-                return query
-            raise ServiceError(
-                "measured", f"query {number} has another value: correct it, with a reason"
-            )
+            if query.outcome != outcome:
+                raise ServiceError(
+                    "measured", f"query {number} has another value: correct it, with a reason"
+                )
+            if circumstances.change(query.circumstances):
+                raise ServiceError(
+                    "measured",
+                    f"query {number} has another date, instrument or comment: correct it, with a reason",
+                )
+            return query
         if query.state == State.WITHDRAWN:
             raise ServiceError("withdrawn", f"query {number} was withdrawn")
         if token is not None:
             _refuse_while_measuring(query)
-        return self.settle(connection, query, outcome, token)
+        return self.settle(connection, query, outcome, token, circumstances=circumstances)
 
     def settle(
         self,
         connection: sqlite3.Connection,
         query: Question,
-        outcome: float,
+        outcome: Outcome,
         token: int | None,
         detail: str | None = None,
+        circumstances: Circumstances = UNSAID,
     ) -> Question:
         """Store the outcome of an open question, inside of a step; ``detail`` says where it is from."""
-        self._settle(connection, query, outcome)
-        return self._changed(connection, token, "measured", query.id, detail)
+        data = self._settle(connection, query, outcome, circumstances)
+        return self._changed(connection, token, "measured", query.id, detail, data)
 
     @step
     def correct(
         self,
         connection: sqlite3.Connection,
         number: int,
-        outcome: float,
+        outcome: Outcome,
         reason: str,
-        token: int,
+        token: int | None,
         *,
         revision: int | None = None,
+        circumstances: Circumstances = UNSAID,
     ) -> Question:
-        """Replace a value that was entered wrongly.
+        """Replace a value, or its circumstances, that were entered wrongly; see `replace`."""
+        query = get(connection, number)
+        if revision is not None and query.revision != revision and query.outcome != outcome:
+            raise ServiceError("revised", f"query {number} was corrected meanwhile: look at it again")
+        return self.replace(connection, query, outcome, reason, token, circumstances=circumstances)
+
+    def replace(
+        self,
+        connection: sqlite3.Connection,
+        query: Question,
+        outcome: Outcome,
+        reason: str,
+        token: int | None,
+        *,
+        detail: str = "",
+        circumstances: Circumstances = UNSAID,
+    ) -> Question:
+        """Replace a value, or its circumstances, that were entered wrongly, inside of a step.
+
+        The event keeps what was there, the reason and the person. Modelers are told of another value,
+        and of nothing where only the circumstances change.
 
         Args:
             connection: Inside a transaction.
-            number: Of the query.
-            outcome: The right value; the same one again changes nothing.
+            query: As it is now.
+            outcome: The right value; the same one again, in the same circumstances, changes nothing.
             reason: Why.
-            token: Whose it is.
-            revision: Which value was seen and is to be replaced; None: whichever is there.
+            token: Whose it is; None: the curator's, at the command line.
+            detail: Where it is from, for the event.
+            circumstances: The right ones; what they do not say stays.
 
         Raises:
-            ServiceError: ``not_measured``; ``revised`` if somebody else corrected it meanwhile; ``told``
-                if its answer is noised and was read: a second answer with the same noise would give
-                the first one away.
+            ServiceError: ``no_reason``; ``not_measured``; ``told`` if its answer is noised and was
+                read: a second answer with the same noise would give the first one away.
         """
-        query = get(connection, number)
+        if not reason.strip():
+            raise ServiceError("no_reason", "a correction needs a reason")
         if query.state != State.MEASURED:
-            raise ServiceError("not_measured", f"query {number} has no value yet")
-        if query.outcome == outcome:
+            raise ServiceError("not_measured", f"query {query.id} has no value yet")
+        is_other = query.outcome != outcome
+        if not is_other and not circumstances.change(query.circumstances):
             return query
-        if revision is not None and query.revision != revision:
-            raise ServiceError("revised", f"query {number} was corrected meanwhile: look at it again")
-        if self.facts.outcome_range is not None and query.told:
+        if is_other and self.facts.is_noised and query.told:
             raise ServiceError(
                 "told",
-                f"the noised answer of query {number} was read: a corrected one would tell more than "
+                f"the noised answer of query {query.id} was read: a corrected one would tell more than "
                 f"was promised",
             )
-        self._settle(connection, query, outcome)
-        connection.execute("UPDATE query SET revision = revision + 1, told = 0 WHERE id = ?", (number,))
-        return self._changed(connection, token, "corrected", number, f"{query.outcome!r}: {reason}")
+        before = {"value": query.outcome, **query.circumstances.named()}
+        new = circumstances.over(query.circumstances)
+        data = self._settle(connection, query, outcome, new, keep_time=not is_other)
+        if is_other:
+            connection.execute(
+                "UPDATE query SET revision = revision + 1, told = 0 WHERE id = ?", (query.id,)
+            )
+        data = {**data, "before": before, **({"from": detail} if detail else {})}
+        return self._changed(connection, token, "corrected", query.id, reason, data)
 
     @step
     def withdraw(self, connection: sqlite3.Connection, number: int, reason: str, token: int) -> Question:
@@ -184,6 +224,22 @@ class Changes:
             (State.WITHDRAWN, reason, self.clock(), number),
         )
         return self._changed(connection, token, "withdrawn", number, reason)
+
+    @step
+    def grow(
+        self, connection: sqlite3.Connection, facts: FolderFacts, records: Sequence[tuple[Any, ...]]
+    ) -> None:
+        """Let records join: their rows of the database, and what the folder's release is from now on.
+
+        Args:
+            connection: Inside a transaction.
+            facts: Of the longer release.
+            records: Rows of the table ``record``, all beyond those that are there.
+        """
+        connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", records)
+        write_changed(connection, self.facts, facts)
+        before = f"{self.facts.identity} {self.facts.n} rows before, {facts.n} now"
+        note(connection, self.clock(), "grown", detail=before)
 
     @step
     def tell(self, connection: sqlite3.Connection, number: int, revision: int) -> None:
@@ -251,28 +307,39 @@ class Changes:
         )
         number = cursor.lastrowid
         assert number is not None
-        query = self._changed(connection, token, "asked", number)
+        query = self._changed(connection, token, "asked", number, data={"row": row})
         known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        if known["outcome"] is not None:
-            self._settle(connection, query, known["outcome"])
-            self._changed(connection, None, "known", number)
+        outcome = recalled(known["outcome"])
+        if outcome is not None:
+            data = self._settle(connection, query, outcome)
+            self._changed(connection, None, "known", number, data=data)
         return number
 
-    def _settle(self, connection: sqlite3.Connection, query: Question, outcome: float) -> None:
-        answer = outcome
-        if self.facts.outcome_range is not None:
-            found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
-            low, high = self.facts.outcome_range
-            assert self.facts.outcome_grid is not None
-            value, grid_noise = np.array(outcome), np.array(found["noise"])
-            answer = float(
-                noised_answer(value, grid_noise, low=low, high=high, grid=self.facts.outcome_grid)
-            )
+    def _settle(
+        self,
+        connection: sqlite3.Connection,
+        query: Question,
+        outcome: Outcome,
+        circumstances: Circumstances = UNSAID,
+        *,
+        keep_time: bool = False,
+    ) -> dict[str, Any]:
+        """Store an outcome; returns what an event says of it."""
+        found = connection.execute("SELECT noise FROM record WHERE row = ?", (query.row,)).fetchone()
+        answer = self.facts.measured.answer(outcome, found["noise"])
         connection.execute(
-            "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL "
-            "WHERE id = ?",
-            (State.MEASURED, outcome, answer, self.clock(), query.id),
+            "UPDATE query SET state = ?, outcome = ?, answer = ?, settled = ?, reason = NULL, "
+            "measured_on = ?, instrument = ?, comment = ? WHERE id = ?",
+            (
+                State.MEASURED,
+                stored(outcome),
+                stored(answer),
+                query.settled if keep_time else self.clock(),
+                *(each or None for each in circumstances),
+                query.id,
+            ),
         )
+        return {"value": outcome, "answer": answer, **circumstances.named()}
 
     def _move(
         self,
@@ -297,12 +364,10 @@ class Changes:
         kind: str,
         number: int,
         detail: str | None = None,
+        data: dict[str, Any] | None = None,
     ) -> Question:
         """Note what happened to a question; returns the question as it is now."""
-        connection.execute(
-            "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, ?, ?, ?)",
-            (self.clock(), token, kind, number, detail),
-        )
+        note(connection, self.clock(), kind, token=token, query=number, detail=detail, data=data)
         return get(connection, number)
 
     def _announce(self, done: Future) -> None:

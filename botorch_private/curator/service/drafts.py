@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 
 T = TypeVar("T")
@@ -19,10 +20,16 @@ class Draft(NamedTuple):
     Attributes:
         value: As it was typed.
         reason: Why, of a correction; else empty.
+        day: On which it was measured.
+        instrument: That measured it.
+        comment: On the measurement.
     """
 
     value: str = ""
     reason: str = ""
+    day: str = ""
+    instrument: str = ""
+    comment: str = ""
 
 
 class KeptDraft(NamedTuple):
@@ -68,8 +75,9 @@ class Drafts:
     ) -> None:
         """Keep what was typed, in the place of what the same person typed before."""
         connection.execute(
-            "INSERT OR REPLACE INTO draft VALUES (?, ?, ?, ?, ?, ?)",
-            (token, kind, query, draft.value, draft.reason, self._clock()),
+            "INSERT OR REPLACE INTO draft (token, kind, query, time, value, reason, day, instrument, "
+            "comment) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (token, kind, query, self._clock(), *draft),
         )
 
     @step
@@ -91,10 +99,8 @@ class Drafts:
         found = connection.execute(f"SELECT value FROM draft WHERE {where}", values).fetchall()
         connection.execute(f"DELETE FROM draft WHERE {where}", values)
         if not stored:
-            connection.executemany(
-                "INSERT INTO event (time, token, kind, query, detail) VALUES (?, ?, 'discarded', ?, ?)",
-                [(now, token, query, each["value"]) for each in found],
-            )
+            for each in found:
+                note(connection, now, "discarded", token=token, query=query, detail=each["value"])
 
     def all(self, token: int) -> list[KeptDraft]:
         """What this person typed, and what was typed by those whose token has ended; oldest first."""
@@ -128,5 +134,5 @@ _ENDED = f"token IN (SELECT id FROM token WHERE {ENDED})"
 
 
 def _kept(found: sqlite3.Row) -> KeptDraft:
-    draft = Draft(found["value"], found["reason"])
+    draft = Draft(*(found[name] for name in Draft._fields))
     return KeptDraft(found["kind"], found["query"], found["token"], draft, found["time"])

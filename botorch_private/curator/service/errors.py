@@ -30,6 +30,8 @@ STATUS = {
     "measured": 409,
     "measuring": 409,
     "too_many_keys": 429,
+    "no_reason": 422,
+    "circumstances": 422,
     "not_measured": 409,
     "not_failed": 409,
     "withdrawn": 409,
@@ -41,6 +43,8 @@ STATUS = {
     "no_record": 422,
     "no_number": 422,
     "no_row": 422,
+    "other_outcomes": 422,
+    "too_old": 409,
     "no_key": 422,
     "implausible": 422,
     "too_often": 429,
@@ -52,6 +56,7 @@ _TITLES = {
     405: "this method is not allowed here",
     413: TOO_LARGE,
 }
+_LONGEST_NUMBER = 19
 NOT_STORED = "nothing was stored, since the curator's disk is full, broken or closed to the server"
 NOT_READ = "the curator's disk cannot be read now: try again later"
 
@@ -85,6 +90,20 @@ def _refusal(
     return error_response(status, code, message, headers=dict(headers or {}) or None)
 
 
+def asked_number(request: Request) -> int | None:
+    """Number of the question that the address of a request names; None: it names none."""
+    text = str(request.path_params.get("number", ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_NUMBER else None
+
+
+def _note_refusal(request: Request, why: str) -> None:
+    """Note what staff were refused; `Access` has noted where there is no token."""
+    token = getattr(request.state, "token", None)
+    if token is not None and token.role == "staff":
+        number = asked_number(request)
+        request.app.state.refusals.note(why, "api", token=token.id, query=number)
+
+
 def _http_refusal(request: Request, error: HTTPException) -> Response:
     message = _TITLES.get(error.status_code, "the request cannot be met")
     return _refusal(request, error.status_code, "http", message, error.headers)
@@ -94,8 +113,10 @@ def install(app: FastAPI) -> None:
     """Let every error of an application leave in one form."""
 
     @app.exception_handler(ServiceError)
-    async def _service(_: Request, error: ServiceError) -> Response:
+    async def _service(request: Request, error: ServiceError) -> Response:
         headers = {}
+        if not isinstance(error, StorageError):
+            _note_refusal(request, error.code)
         if error.code == "no_token":
             headers["WWW-Authenticate"] = "Bearer"
         if error.code == "too_often":
@@ -108,7 +129,8 @@ def install(app: FastAPI) -> None:
         return _refusal(request, STATUS["storage"], "storage", NOT_READ)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> Response:
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        _note_refusal(request, "invalid")
         # Where, and what is needed; never what was sent: it may be a measured value.
         details = [{"where": _where(each), "needed": _needed(each)} for each in error.errors()]
         return error_response(
@@ -202,6 +224,8 @@ _NEEDED = {
 def _where(error: Any) -> str:
     # A name that nobody asked for was made up by the sender, and so was a place inside of JSON.
     known = error["loc"] if error["type"] not in ("extra_forbidden", "json_invalid") else ("body",)
+    if "value" in known:  # what lies deeper are names of outcomes, as the sender has them
+        known = known[: known.index("value") + 1]
     return ".".join(map(str, known))
 
 

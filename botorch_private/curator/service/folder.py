@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
+from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.reading import Reading, read_only
 from botorch_private.curator.service.store import Store
+from botorch_private.exchange.release_digest import digest_of_file
 
 T = TypeVar("T")
 FOLDER_MODE = 0o700
@@ -37,6 +40,11 @@ class Folder:
     def release(self) -> Path:
         """What the modeler gets."""
         return self.path / "release.safetensors"
+
+    @property
+    def coming_release(self) -> Path:
+        """A longer release, until the database knows it: see `finish_growth`."""
+        return self.path / "release.coming"
 
     @property
     def ledger(self) -> Path:
@@ -100,6 +108,8 @@ class Folder:
     def lock(self) -> FileLock:
         """Keep other servers out, until the lock is released or the process ends.
 
+        What a growth of the folder left behind when it was interrupted is finished, or removed.
+
         Raises:
             ValueError: If another one is in, or the folder cannot be written.
         """
@@ -116,7 +126,31 @@ class Folder:
             raise ValueError(
                 f"folder must be one that can be written, but {self.path} cannot: {error.strerror}"
             ) from error
+        try:
+            self._finish_growth()
+        except BaseException:
+            lock.release()
+            raise
         return lock
+
+    def _finish_growth(self) -> None:
+        """After a crash in `grow`: the database says which of two releases is the folder's.
+
+        Raises:
+            ValueError: If the database cannot be read.
+        """
+        for path in (self.coming_release, self.records, self.ledger):
+            for draft in self.path.glob(f".{path.name}.*"):
+                draft.unlink()
+        if not self.coming_release.exists():
+            return
+        with closing(self.open_to_read()) as reading:
+            identity = reading.facts.identity
+        if digest_of_file(self.coming_release) == identity:
+            os.replace(self.coming_release, self.release)
+        else:
+            self.coming_release.unlink()
+        sync_folder(self.path)
 
     def refuse_strangers(self) -> None:
         """Refuse a folder that others than its owner can enter.

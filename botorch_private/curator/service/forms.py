@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 LARGEST_ID = 2**62
 
@@ -22,15 +22,32 @@ class AskBody(_Strict):
     row: int = Field(ge=0, le=LARGEST_ID)
 
 
+def _is_of_several(value: Any) -> str:
+    return "several" if isinstance(value, dict) else "one"
+
+
+Value = Annotated[
+    Annotated[float, Tag("one")] | Annotated[dict[str, float], Tag("several")],
+    Discriminator(_is_of_several),
+    Field(description="a number; where records have several outcomes, one for each name"),
+]
+
+
 class MeasurementBody(_Strict):
     """A measured value; outside the plausible range it must be confirmed."""
 
-    value: float
+    value: Value
     confirm: bool = False
+    date: str | None = Field(default=None, max_length=20, description="when it was measured, YYYY-MM-DD")
+    instrument: str | None = Field(default=None, max_length=500, description="what measured it")
+    comment: str | None = Field(default=None, max_length=500)
 
 
 class CorrectionBody(MeasurementBody):
-    """Another value for a measured query, and why."""
+    """Another value for a measured query, or another date, instrument or comment, and why.
+
+    What is left out stays; an empty text removes what is stored.
+    """
 
     reason: str = Field(min_length=1, max_length=500)
     revision: int | None = Field(
@@ -48,7 +65,7 @@ class KnownOutcomeBody(_Strict):
     """An outcome that is known, by what staff call its record."""
 
     identifier: str = Field(min_length=1, max_length=500)
-    value: float
+    value: Value
 
 
 class KnownOutcomesBody(_Strict):
@@ -72,7 +89,9 @@ class QueryBody(BaseModel):
     id: int
     row: int
     state: Literal["pending", "measured", "withdrawn"]
-    value: float | None = Field(description="the answer, once measured")
+    value: float | dict[str, float] | None = Field(
+        description="the answer, once measured; one number for each name where there are several"
+    )
     revision: int = Field(description="how often the value was corrected")
 
 
@@ -80,6 +99,20 @@ class QueriesBody(BaseModel):
     """Queries in the order in which they were asked."""
 
     queries: list[QueryBody]
+
+
+class EarlierReleaseBody(BaseModel):
+    """A release that is the first rows of the present one."""
+
+    identity: str = Field(description="SHA-256 of that release")
+    rows: int
+
+
+class OutcomeBody(BaseModel):
+    """One of several outcomes."""
+
+    name: str
+    unit: str
 
 
 class ReleaseBody(BaseModel):
@@ -90,11 +123,15 @@ class ReleaseBody(BaseModel):
     projection_dim: int
     outcome: str
     unit: str
+    outcomes: list[OutcomeBody] = Field(description="where records have several outcomes, those")
     goal: dict[str, Any] = Field(description="what the curator declared that it is after")
     max_queries: int | None
     queries_left: int | None
     restored: str | None = Field(
         description="of when the backup is that the folder was put back from last; null: it never was"
+    )
+    earlier: list[EarlierReleaseBody] = Field(
+        description="what was served before records joined; their rows are the first of this release"
     )
 
 
@@ -113,11 +150,14 @@ class StaffQueryBody(BaseModel):
     id: int
     identifier: str
     state: Literal["pending", "measuring", "failed", "measured", "withdrawn"]
-    value: float | None
+    value: float | dict[str, float] | None
     revision: int
     reason: str | None
     asked: str
     settled: str | None
+    date: str | None = Field(description="when it was measured")
+    instrument: str | None
+    comment: str | None
 
 
 class StaffQueriesBody(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from botorch_private.curator.service.make_folder import (
 )
 from botorch_private.curator.service.worker import load
 from botorch_private.curator.table_ledger import ledger_of, under_budget
+from botorch_private.exchange.named_outcomes import require_names
 from botorch_private.exchange.release import LABEL_COLUMNS
 from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
@@ -51,7 +52,8 @@ def initialize(
     dialect: Dialect = PLAIN,
     mechanism: Mechanism | Callable[[Cells], Mechanism],
     agree: Callable[[str, RangeFit], bool],
-    outcome_mechanism: OutcomeMechanism | None = None,
+    outcome_names: Sequence[str] | None = None,
+    outcome_mechanism: OutcomeMechanism | Mapping[str, OutcomeMechanism] | None = None,
     shared_outcomes: bool = False,
     budget: int | None = None,
     identifiers: str | None = None,
@@ -74,11 +76,15 @@ def initialize(
             protects whole records.
         agree: Is told what will be promised and how the records lie in their ranges; says whether that
             privacy may be spent. What it is told second depends on the records: for the curator alone.
-        outcome_mechanism: How answers are noised; None: they are not.
+        outcome_names: Names of the outcomes, where records have several; declared, and never taken from
+            the table. None: a record has one outcome.
+        outcome_mechanism: How answers are noised, with ``outcome_names`` a dict of those; None: they are
+            not.
         shared_outcomes: Whether outcomes may depend on other records, so that answers add up.
         budget: Largest number of different records that are measured; None: no limit.
         identifiers: Column with what staff call the records; None: "record 1" and so on.
-        objective: "person", "column:NAME", or "module:function".
+        objective: "person", "column:NAME", or "module:function"; with ``outcome_names`` "column" for the
+            columns that are called as the outcomes are.
         cells: File of cells, for a mechanism of cells; None: the edges in ``ranges``.
         person: Column that tells people apart, to say what the one with the most records pays: to
             ``agree`` and in the folder only. None: it is not said.
@@ -102,10 +108,11 @@ def initialize(
     if folder.exists():
         raise FileExistsError(f"there is something at {folder} already: name a new folder")
     encoding = load_encoding(ranges)
-    measured_by, column = _objective(objective)
+    measured_by, columns = _objective(objective, outcome_names)
     released = {feature.name for feature in encoding.features}
-    others = {"objective": column, "identifiers": identifiers, "person": person, "known": known}
-    for argument, name in others.items():
+    others = [("objective", column) for column in columns]
+    others += [("identifiers", identifiers), ("person", person), ("known", known)]
+    for argument, name in others:
         if name in released:
             raise ValueError(
                 f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
@@ -113,13 +120,14 @@ def initialize(
             )
     scaling: Domain | None = encoding.scaling
     if not isinstance(mechanism, Mechanism):
-        scaling, mechanism = None, mechanism(_cells(encoding, ranges, cells))
+        scaling, mechanism = None, mechanism(cells_of(encoding, ranges, cells))
     elif cells is not None:
         raise ValueError("cells must be None for a mechanism that adds noise")
     records = read_encoded(table, encoding, dialect=dialect)
     outcomes = names = None
-    if column is not None:
-        outcomes = read_table(table, [column], remedy=OUTCOME_REMEDY, dialect=dialect)[:, 0]
+    if columns:
+        outcomes = read_table(table, columns, remedy=OUTCOME_REMEDY, dialect=dialect)
+        outcomes = outcomes[:, 0] if outcome_names is None else outcomes
     if identifiers is not None:
         names = read_identifiers(table, identifiers, dialect=dialect)
     n = len(records)
@@ -137,15 +145,16 @@ def initialize(
     # The file is in memory, too, before it is written.
     require_memory_to_publish(n, d, mechanism, beside=2 * 8 * n * width)
     size = folder_size((n, width), d, measured_by)
-    check_settings(folder, n, known=outcomes is not None, size=size, **settings)
+    named = tuple(outcome_names or ())
+    check_settings(folder, n, known=outcomes is not None, size=size, outcome_names=named, **settings)
     if some is not None:
-        known_outcomes(some, n, measured_by, settings.get("plausible"))
+        known_outcomes(some, n, measured_by, settings.get("plausible"), named)
     own = ledger_of(table, n, ledger)
     past = own.ledger
     most = None if person is None else most_records(table, person, dialect=dialect)
     promises = [first]
     if outcome_mechanism is not None:
-        promises.append(outcome_mechanism.guarantee(answers=budget if shared_outcomes else None))
+        promises.append(_of_answers(outcome_mechanism, named, budget if shared_outcomes else None))
     limited = under_budget(past, privacy_budget)
     limited.require(*promises, start=0, stop=n)
     alone, before = total(promises), None if past is None else past.total
@@ -179,7 +188,8 @@ def initialize(
             scaling,
             mechanism,
             # Nobody measures in this process: the server asks a person, or its own worker.
-            outcomes if outcomes is not None else _nobody,
+            _known(outcomes, named) if outcomes is not None else _nobody,
+            outcome_names=outcome_names,
             outcome_mechanism=outcome_mechanism,
             shared_outcomes=shared_outcomes,
             max_queries=budget,
@@ -188,7 +198,7 @@ def initialize(
     return make_folder(folder, curator, person=price, known=some, **settings)
 
 
-def _cells(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
+def cells_of(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
     """Cells of the declared features: by their edges, or by a file of their own."""
     if path is None:
         return Cells.of_encoding(encoding, source=f"{ranges}: ")
@@ -211,13 +221,40 @@ def _nobody(_: object) -> float:
     raise RuntimeError("the server measures, not the command that made its folder")
 
 
-def _objective(text: str) -> tuple[str, str | None]:
-    """What measures, and the column of the table if it is one."""
+def _known(outcomes: Any, names: tuple[str, ...]) -> Any:
+    """Known outcomes as a `Curator` takes them."""
+    return {name: outcomes[:, i] for i, name in enumerate(names)} if names else outcomes
+
+
+def _of_answers(
+    mechanism: OutcomeMechanism | Mapping[str, OutcomeMechanism],
+    names: tuple[str, ...],
+    answers: int | None,
+) -> PrivacyGuarantee:
+    """What noised answers promise: of several outcomes all together, as a `Curator` enters it."""
+    if not names:
+        if isinstance(mechanism, Mapping):
+            raise ValueError("outcome_mechanism must be one where a record has one outcome, got several")
+        return mechanism.guarantee(answers=answers)
+    if not isinstance(mechanism, Mapping):
+        raise ValueError(f"outcome_mechanism must be a dict with one for each of {', '.join(names)}")
+    require_names(names, outcome_mechanism=mechanism)
+    return total([mechanism[name].guarantee(answers=answers).naming(name) for name in names])
+
+
+def _objective(text: str, names: Sequence[str] | None) -> tuple[str, list[str]]:
+    """What measures, and the columns of the table if it is those."""
     kind, _, name = text.partition(":")
+    if names is not None and kind == "column":
+        if name:
+            raise ValueError(
+                "objective must be column alone with several outcomes, for the columns of their names"
+            )
+        return kind, list(names)
     if text != "person" and not name:
         raise ValueError(f"objective must be person, column:NAME or module:function, got {text!r}")
     if kind == "column":
-        return kind, name
+        return kind, [name]
     if name:
         refuse_uncallable(load(text))  # before anything is spent
-    return text, None
+    return text, []

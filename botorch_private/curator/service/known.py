@@ -6,22 +6,25 @@ of any answer. That it comes at once tells that it was known.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
-import numpy as np
-
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.changes import Changes
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
+    Outcome,
     Question,
     ServiceError,
     State,
     question_from,
+    recalled,
 )
 from botorch_private.curator.service.reading import Reading
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import step
 
 
@@ -36,7 +39,7 @@ class KnownOutcome(NamedTuple):
 
     place: int
     identifier: str
-    outcome: float
+    outcome: Outcome
 
 
 class Known(NamedTuple):
@@ -108,8 +111,7 @@ class KnownOutcomes(Reading, Changes):
             elif query.state == State.MEASURING:
                 raise _refusal("measuring", place, each, "a program works on that record: wait for it")
             elif query.state != State.MEASURED:
-                self._settle(connection, query, each.outcome)
-                answered.append(self._changed(connection, token, "measured", query.id))
+                answered.append(self.settle(connection, query, each.outcome, token))
             elif query.outcome != each.outcome:
                 raise _refusal("measured", place, each, "it has another value: correct it")
         return Known(kept, answered)
@@ -126,17 +128,15 @@ class KnownOutcomes(Reading, Changes):
     ) -> bool:
         """Keep an outcome for later; False if it was kept already."""
         found = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        earlier = found["outcome"]
+        earlier = recalled(found["outcome"])
         if earlier == known.outcome:
             return False
         if earlier is not None and not replace:
             raise _refusal("known", place, known, "another value is known, and must be replaced")
-        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (known.outcome, row))
+        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (stored(known.outcome), row))
         detail = f"row {row}" if earlier is None else f"row {row}: it was {earlier!r}"
-        connection.execute(
-            "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'known', ?)",
-            (self.clock(), token, detail),
-        )
+        data = {"row": row, "value": known.outcome}
+        note(connection, self.clock(), "known", token=token, detail=detail, data=data)
         return True
 
     def _rows_of(self, outcomes: Sequence[KnownOutcome], place: str) -> list[int]:
@@ -158,19 +158,16 @@ class KnownOutcomes(Reading, Changes):
     def _refuse_values(
         self, outcomes: Sequence[KnownOutcome], rows: Sequence[int], place: str, *, confirmed: bool
     ) -> None:
-        low, high = self.facts.plausible or (-np.inf, np.inf)
         first: dict[int, KnownOutcome] = {}
         for each, row in zip(outcomes, rows, strict=True):
-            if not np.isfinite(each.outcome):
+            if isinstance(each.outcome, float) and not math.isfinite(each.outcome):
                 raise _refusal("no_number", place, each, "a finite number is needed")
-            if not low <= each.outcome <= high and not confirmed:
-                raise _refusal(
-                    "implausible",
-                    place,
-                    each,
-                    f"the value is outside the plausible range {low:g} ... {high:g}: look again, and "
-                    f"confirm it if it is right",
-                )
+            try:
+                doubts = self.facts.measured.doubts(each.outcome)
+            except ServiceError as error:
+                raise _refusal(error.code, place, each, error.message) from None
+            if doubts and not confirmed:
+                raise _refusal("implausible", place, each, doubts)
             earlier = first.setdefault(row, each)
             if earlier.outcome != each.outcome:
                 why = f"the record has another value in {place} {earlier.place}"

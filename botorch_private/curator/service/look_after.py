@@ -8,6 +8,7 @@ import sqlite3
 
 from botorch_private.curator.service.clock import NOTICED, in_words
 from botorch_private.curator.service.question import LostError, StorageError
+from botorch_private.curator.service.refusals import Refusals
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.waiting import Waiting
 
@@ -15,7 +16,7 @@ _SECONDS = 0.5
 _log = logging.getLogger("botorch_private.curator.service")
 
 
-async def look_after(store: Store, waiting: Waiting) -> None:
+async def look_after(store: Store, waiting: Waiting, refusals: Refusals) -> None:
     """Look at the files, the clock, and the tokens of requests that wait, until it is cancelled.
 
     Nothing that is acknowledged depends on this: every request and every commit looks for itself. It has
@@ -27,6 +28,7 @@ async def look_after(store: Store, waiting: Waiting) -> None:
         try:
             store.in_place.check(wait=False)
             waiting.let_go_of_ended_tokens()
+            refusals.flush()
         except LostError:
             waiting.let_go()
             store.submit(lambda _: None)  # its refusal saves what can be saved

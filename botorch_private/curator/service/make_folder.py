@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,11 @@ from botorch_private._base.whole_file import sync_folder, write_whole
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.declared_outcomes import check_outcomes, outcome_settings
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
+from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.schema import SCHEMA, FolderFacts, migrate, write_facts
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import connect
 from botorch_private.exchange.goals import Goal, Maximize
 
@@ -38,8 +41,8 @@ def make_folder(
     objective: str = "person",
     time_limit: float = 3600.0,
     outcome_name: str = "outcome",
-    outcome_unit: str = "",
-    plausible: tuple[float, float] | None = None,
+    outcome_unit: str | Mapping[str, str] = "",
+    plausible: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     goal: Goal | None = None,
     person: str | None = None,
     known: Any = None,
@@ -58,11 +61,12 @@ def make_folder(
         objective: Who measures: "person" (staff enter values), "column" (the curator's known outcomes),
             or "module:function".
         time_limit: Seconds for one call of that function, > 0.
-        outcome_name: What is measured.
-        outcome_unit: Its unit.
-        plausible: Smallest and largest value that staff may enter without being asked again.
+        outcome_name: What is measured. Where the curator has several outcomes, their names are its own.
+        outcome_unit: Its unit; with several outcomes a dict of names to units.
+        plausible: Smallest and largest value that staff may enter without being asked again; with
+            several outcomes a dict of names to such pairs.
         goal: What a search is after, which modelers and staff are told. It is declared, and must not be
-            computed from the table. None: the largest outcome.
+            computed from the table. None: the largest outcome; it must be given with several.
         person: What the person with the most records pays, in sentences; for the curator's eyes only.
         known: ``n`` outcomes in the order of the table, NaN where one is not known. Whoever asks for
             such a record gets its answer at once, and nobody measures. None: none is known.
@@ -77,14 +81,11 @@ def make_folder(
     if not isinstance(objective, str):
         raise ValueError(f"objective must be a text, got a {type(objective).__name__}")
     folder = Folder(Path(path))
-    if curator.outcome_names:
-        raise ValueError(
-            f"curator must have one outcome to be served, got {len(curator.outcome_names)}: several are "
-            f"answered in one process alone, by Curator.query"
-        )
     n = len(curator.release.candidates)
     names = [f"record {i + 1}" for i in range(n)] if identifiers is None else _checked(identifiers)
-    outcomes = curator.outcomes if known is None else known_outcomes(known, n, objective, plausible)
+    outcomes = curator.outcomes
+    if known is not None:
+        outcomes = known_outcomes(known, n, objective, plausible, curator.outcome_names)
     if curator.answered:
         raise ValueError(
             f"curator must not have answered anything yet, but it gave {curator.answered} answers"
@@ -100,26 +101,28 @@ def make_folder(
         outcome_unit=outcome_unit,
         plausible=plausible,
         goal=goal,
+        outcome_names=curator.outcome_names,
         size=folder_size(
             curator.release.candidates.shape, curator.release.guarantee.features or 0, objective
         ),
     )
-    mechanism = curator.outcome_mechanism
     facts = FolderFacts(
         n=n,
         projection_dim=curator.release.candidates.shape[1],
         identity=curator.release.identity,
         max_queries=curator.max_queries,
-        outcome_name=outcome_name,
-        outcome_unit=outcome_unit,
-        plausible=plausible,
-        outcome_range=None if mechanism is None else (mechanism.bound[0], mechanism.bound[1]),
-        outcome_grid=None if mechanism is None else mechanism.law.grid,
         objective=objective,
         time_limit=float(time_limit),
         guarantee=json.loads(curator.guarantee.to_json()),
         guarantee_words=str(curator.guarantee),
         goal=(Maximize() if goal is None else goal).to_dict(),
+        **outcome_settings(
+            curator.outcome_names,
+            curator.outcome_mechanism,
+            outcome_name=outcome_name,
+            outcome_unit=outcome_unit,
+            plausible=plausible,
+        ),
     )
     temporary = Path(_temporary(folder.path))
     try:
@@ -151,15 +154,17 @@ def check_settings(
     known: bool,
     time_limit: float = 3600.0,
     outcome_name: str = "outcome",
-    outcome_unit: str = "",
-    plausible: tuple[float, float] | None = None,
+    outcome_unit: str | Mapping[str, str] = "",
+    plausible: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     goal: Goal | None = None,
+    outcome_names: Sequence[str] = (),
     size: int = 0,
 ) -> None:
     """Refuse what `make_folder` could not make, before anything is released.
 
     Args are as in `make_folder`, but for ``n``, the number of records, ``known``, whether the curator
-    knows the outcomes, and ``size``, the bytes of the folder (`folder_size`).
+    knows the outcomes, ``outcome_names``, where records have several, and ``size``, the bytes of the
+    folder (`folder_size`).
 
     Raises:
         OSError: If there is something at ``path``, its parent is missing or cannot be written, or the
@@ -187,32 +192,34 @@ def check_settings(
         raise ValueError(
             "objective must be 'column' where the curator knows the outcomes, and only there"
         )
-    for name, text in (("outcome_name", outcome_name), ("outcome_unit", outcome_unit)):
-        if not isinstance(text, str) or not _is_unicode(text):
-            raise ValueError(f"{name} must be text that UTF-8 can hold")
     validate.positive(time_limit=time_limit)
     if goal is not None:
         if not isinstance(goal, Goal):
             raise ValueError("goal must be a goal, such as Minimize(), or None, got something else")
         goal.require(n)
-    if plausible is not None:
-        if not isinstance(plausible, Sequence) or isinstance(plausible, str) or len(plausible) != 2:
-            raise ValueError("plausible must be a smallest and a larger value, got something else")
-        low, high = plausible
-        validate.finite(plausible_low=low, plausible_high=high)
-        if not low < high:
-            raise ValueError(
-                f"plausible must be a smallest and a larger value, got {low:g} and {high:g}"
-            )
+    check_outcomes(
+        outcome_names,
+        outcome_name=outcome_name,
+        outcome_unit=outcome_unit,
+        plausible=plausible,
+        goal=goal,
+    )
 
 
-def known_outcomes(known: Any, n: int, objective: str, plausible: tuple[float, float] | None) -> Tensor:
+def known_outcomes(
+    known: Any, n: int, objective: str, plausible: Any, outcome_names: Sequence[str] = ()
+) -> Tensor:
     """Outcomes of some records, NaN for the others.
 
     Raises:
         ValueError: If there is not one entry for each record, none is known, one is infinite or outside
-            of the plausible range, or the curator knows all outcomes.
+            of the plausible range, the curator knows all outcomes, or records have several.
     """
+    if outcome_names:
+        raise ValueError(
+            "known must be None where records have several outcomes: give them to the server, by "
+            "PUT /v1/staff/known"
+        )
     if objective == "column":
         raise ValueError("known must be None where a column has the outcomes of all records")
     outcomes = torch.as_tensor(known, dtype=torch.float64)
@@ -258,14 +265,6 @@ def _temporary(path: Path) -> str:
     return tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}.")  # its mode is 0700
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, as of bytes that a terminal sent in another encoding
-        return False
-    return True
-
-
 def _checked(identifiers: Any) -> list[str]:
     return checked_identifiers(identifiers, source="identifiers", place="position")
 
@@ -282,13 +281,18 @@ def _write_database(
     path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str], known: Tensor | None
 ) -> None:
     order = curator.permutation.tolist()
-    noise: Sequence[int | None] = [None] * facts.n
+    noise: Sequence[Any] = [None] * facts.n
     if curator.grid_noise is not None:
         noise = curator.grid_noise[curator.permutation].tolist()
-    outcomes: Sequence[float | None] = [None] * facts.n
+    if facts.outcomes and curator.grid_noise is not None:
+        noise = [json.dumps(each) for each in noise]
+    outcomes: Sequence[Any] = [None] * facts.n
     if known is not None:
         found = known[curator.permutation].tolist()
-        outcomes = [None if math.isnan(outcome) else outcome for outcome in found]
+        if facts.outcomes:
+            outcomes = [stored(dict(zip(curator.outcome_names, each, strict=True))) for each in found]
+        else:
+            outcomes = [None if math.isnan(outcome) else outcome for outcome in found]
     connection = connect(path, create=True)
     try:
         connection.executescript(SCHEMA)
@@ -298,9 +302,11 @@ def _write_database(
             "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
             [(row, order[row], names[order[row]], outcomes[row], noise[row]) for row in range(facts.n)],
         )
-        connection.execute("INSERT INTO event (time, kind) VALUES (?, 'made')", (Clock()(),))
         connection.execute("COMMIT")
         migrate(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        note(connection, Clock()(), "made")
+        connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()

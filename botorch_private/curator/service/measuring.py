@@ -19,7 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from botorch_private.curator.service.question import LostError, Question, ServiceError, StorageError
+from botorch_private.curator.service.question import (
+    LostError,
+    Outcome,
+    Question,
+    ServiceError,
+    StorageError,
+)
 from botorch_private.curator.service.store import Store
 
 INTERRUPTED = "the server stopped while it was measured: it may have been measured, or not"
@@ -75,8 +81,8 @@ class Program:
         ).start()
         self._reply(_START_LIMIT)
 
-    def __call__(self, record: list[float]) -> float:
-        """Measure one record.
+    def __call__(self, record: list[float]) -> Outcome:
+        """Measure one record: a number, or a dict of names to those of several outcomes.
 
         Raises:
             MeasuringError: If the function raises, returns no finite number, takes too long, or ends
@@ -95,7 +101,10 @@ class Program:
             raise MeasuringError("the objective's process ended") from None
         reply = self._reply(self._time_limit)
         try:
-            return float(reply["value"])
+            value = reply["value"]
+            if isinstance(value, dict):
+                return {name: float(each) for name, each in value.items()}
+            return float(value)
         except (KeyError, TypeError, ValueError):
             raise MeasuringError("the objective's process answered without a value") from None
 
@@ -191,9 +200,11 @@ class Measuring:
             return False
         try:
             outcome = self._program(table[self._store.record(query.row)].tolist())
+            self._store.facts.measured.named(outcome)
         except Exception as error:  # whatever it is, the next question must not wait for it
             _log.warning("query %d failed; see the console, or 'curator export'", query.id)
-            reason = str(error) if isinstance(error, MeasuringError) else type(error).__name__
+            ours = isinstance(error, MeasuringError | ServiceError)
+            reason = str(error) if ours else type(error).__name__
             self._keep(lambda: self._store.fail(query.id, reason))
         else:
             self._keep(lambda: self._store.measure(query.id, outcome, None))

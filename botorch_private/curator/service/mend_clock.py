@@ -8,7 +8,8 @@ What holds then:
 
 * a token that had ended by the old floor, or was revoked, is dead for good, whatever its date says;
 * a token that was made by the wrong clock lasts as long as it was to last, counted from now;
-* no stamp lies in the future: those that did are set to now, and the order of events stays.
+* no stamp lies in the future: those that did are set to now;
+* events stay as they were written, with the times of that clock: the one that says so comes after them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import NamedTuple
 
 from botorch_private.curator.service.clock import stamp
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import note
 
 _STAMPS = (
-    ("event", "time"),
     ("query", "asked"),
     ("query", "settled"),
     ("token", "made"),
@@ -79,14 +80,12 @@ def mend_clock(store: Store) -> Mended:
             stamps += connection.execute(
                 f"UPDATE {table} SET {column} = ?1 WHERE {column} > ?1", (now,)
             ).rowcount
-        connection.executemany(
-            "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'revoked', ?)",
-            [(now, number, "it had ended by a clock that was ahead") for number in dead],
-        )
-        connection.execute(
-            "INSERT INTO event (time, kind, detail) VALUES (?, 'clock', ?)",
-            (now, f"{stamps} stamps after now, the latest {was}, were set to now"),
-        )
+        text = f"{stamps} stamps after now, the latest {was}, were set to now"
+        note(connection, now, "clock", detail=text)
+        for number in dead:
+            note(
+                connection, now, "revoked", token=number, detail="it had ended by a clock that was ahead"
+            )
         return Mended(was, now, stamps, dead, tuple(token["id"] for token in shortened))
 
     mended = store.submit(mend).result()

@@ -1,7 +1,10 @@
 """Metrics for Prometheus, at a port of their own: counts, and nothing that depends on the table.
 
 How long a request took is left out where it waits for a measurement. Of questions only those states are
-counted that a modeler sees as well: whether a program fails may depend on a record.
+counted that a modeler sees as well: whether a program fails may depend on a record. So may what staff
+do, and in how many steps: a value outside the plausible range is asked for once more, a wrong one is
+corrected. Of their requests those alone are counted that the server failed in. Where a program measures,
+messages are not counted, since they tell of its failures.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from botorch_private.curator.service.question import OPEN, State
 from botorch_private.curator.service.store import Store
 
 _WAITS = "/v1/queries/{number}"
+_STAFF, _MODELERS = "/v1/staff/", ("/v1/", "-")
+_SERVER_FAILED = 500
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _LARGEST_PORT = 65535
 
@@ -48,7 +53,7 @@ class Metrics:
         store: Has the questions.
         is_healthy: What was found when health was looked at last.
         sessions: How many are at the console.
-        notified: Messages by what became of them; see `Notifier`.
+        notified: Messages by what became of them; see `Notifier`. Not shown where a program measures.
     """
 
     def __init__(
@@ -60,12 +65,13 @@ class Metrics:
         notified: Counter[str] | None = None,
     ) -> None:
         self._store, self._is_healthy, self._sessions = store, is_healthy, sessions
-        self._notified = notified
+        by_program = ":" in store.facts.objective
+        self._notified = None if by_program else notified
         self.registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=self.registry)
         self._requests = prometheus_client.Counter(
             "curator_requests",
-            "Requests that were answered; status 0: the connection ended before.",
+            "Requests answered, of staff the failed ones; status 0: the connection ended before.",
             ("method", "route", "status"),
             registry=self.registry,
         )
@@ -80,6 +86,10 @@ class Metrics:
 
     def observe(self, address: str, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
+        if not route.startswith(_MODELERS) or route.startswith(_STAFF):
+            if status >= _SERVER_FAILED:
+                self._requests.labels("-", "staff", status).inc()
+            return
         self._requests.labels(method, route, status).inc()
         if route != _WAITS:
             self._seconds.observe(seconds)

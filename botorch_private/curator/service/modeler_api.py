@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
@@ -24,24 +24,41 @@ from botorch_private.curator.service.question import OPEN, Question, ServiceErro
 from botorch_private.curator.service.store import Store
 
 LONGEST_WAIT = 30.0
+TOO_OLD = (
+    "records have several outcomes here, and answers several numbers: upgrade botorch-private to a "
+    "version that reads them (in requests of your own, say outcomes=several)"
+)
 _KEY = r"^[\x21-\x7e]{8,128}$"
 router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)
 
 
 @router.get("/release", response_model=ReleaseBody)
-async def release(_: ModelerToken, store: StoreOf) -> dict[str, Any]:
-    """What the release is, and what is left of the measurements."""
+async def release(
+    _: ModelerToken,
+    store: StoreOf,
+    outcomes: Annotated[
+        Literal["several"] | None, Query(description="several: the client reads values of several names")
+    ] = None,
+) -> dict[str, Any]:
+    """What the release is, and what is left of the measurements.
+
+    Where records have several outcomes, a client must say that it can read them: 409 otherwise.
+    """
     facts = store.facts
+    if facts.outcomes and outcomes is None:
+        raise ServiceError("too_old", TOO_OLD)
     return {
         "identity": facts.identity,
         "rows": facts.n,
         "projection_dim": facts.projection_dim,
         "outcome": facts.outcome_name,
         "unit": facts.outcome_unit,
+        "outcomes": [{"name": each.name, "unit": each.unit} for each in facts.outcomes],
         "goal": facts.goal,
         "max_queries": facts.max_queries,
         "queries_left": store.queries_left(),
         "restored": store.was_restored,
+        "earlier": store.grew_from,
     }
 
 
@@ -143,7 +160,7 @@ async def queries(
 
 async def _shown(store: Store, query: Question) -> dict[str, Any]:
     """A query as a modeler sees it. A noised answer is marked as read before it is sent."""
-    while store.facts.outcome_range is not None and query.state == State.MEASURED and not query.told:
+    while store.facts.is_noised and query.state == State.MEASURED and not query.told:
         try:
             await asyncio.wrap_future(store.tell(query.id, query.revision))
             break

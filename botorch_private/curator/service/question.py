@@ -5,9 +5,15 @@ Clients and the database call it a query.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
+
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
+
+Outcome = float | dict[str, float]  # of one name, or of several
 
 
 class State(StrEnum):
@@ -38,18 +44,20 @@ class Question:
         asked: When, UTC, ISO 8601.
         settled: When it was measured or withdrawn.
         told: Whether a modeler has read the answer.
+        circumstances: Of the measurement; for the curator's eyes only.
     """
 
     id: int
     row: int
     state: str
-    answer: float | None
-    outcome: float | None
+    answer: Outcome | None
+    outcome: Outcome | None
     revision: int
     reason: str | None
     asked: str
     settled: str | None
     told: bool
+    circumstances: Circumstances = UNSAID
 
     @property
     def public_state(self) -> str:
@@ -126,5 +134,25 @@ def replayed(connection: sqlite3.Connection, key: str, row: int, token: int) -> 
 
 def question_from(found: sqlite3.Row) -> Question:
     """Make a `Question` of a row of the database."""
-    values = {name: found[name] for name in Question.__dataclass_fields__}
-    return Question(**{**values, "told": bool(found["told"])})
+    try:
+        said = Circumstances(found["measured_on"], found["instrument"], found["comment"])
+    except IndexError:  # a folder of an earlier version, which is only read
+        said = UNSAID
+    return Question(
+        id=found["id"],
+        row=found["row"],
+        state=found["state"],
+        answer=recalled(found["answer"]),
+        outcome=recalled(found["outcome"]),
+        revision=found["revision"],
+        reason=found["reason"],
+        asked=found["asked"],
+        settled=found["settled"],
+        told=bool(found["told"]),
+        circumstances=said,
+    )
+
+
+def recalled(found: Any) -> Outcome | None:
+    """A value of the database: a number, or those of several outcomes, which lie there as JSON."""
+    return json.loads(found) if isinstance(found, str) else found

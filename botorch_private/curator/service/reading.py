@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ from botorch_private.curator.service.question import (
     count_used,
     get,
     question_from,
+    recalled,
     replayed,
 )
 from botorch_private.curator.service.schema import FOREIGN, FolderFacts, read_facts
 from botorch_private.curator.service.writer import open_plainly
+from botorch_private.exchange.goals import goal_from_dict
 
 _SETTLED = {  # each from an index of its own, and not sorted
     State.MEASURED: (
@@ -100,6 +104,8 @@ class Reading:
 
     def best(self, *, before: int | None = None) -> Question | None:
         """The first question with the best outcome, of all or of those with a smaller number."""
+        if self.facts.outcomes:
+            return self._best_of_several(before)
         goal = self.facts.goal
         found = self._all(
             "SELECT * FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
@@ -111,10 +117,24 @@ class Reading:
         )
         return question_from(found[0]) if found else None
 
-    def outcomes(self) -> list[float]:
+    def _best_of_several(self, before: int | None) -> Question | None:
+        found = [
+            query
+            for query in self.queries(states=(State.MEASURED,))
+            if before is None or query.id < before
+        ]
+        goal: Any = goal_from_dict(self.facts.goal)
+        best = None
+        for query in found:
+            value: Any = query.outcome
+            if goal.allows(value) and (best is None or goal.gain(value) > goal.gain(best.outcome)):
+                best = query
+        return best
+
+    def outcomes(self) -> list[Any]:
         """All that was measured, in the order in which it was asked for."""
         found = self._all("SELECT outcome FROM query WHERE state = 'measured' ORDER BY id")
-        return [row["outcome"] for row in found]
+        return [recalled(row["outcome"]) for row in found]
 
     def replayed(self, key: str, row: int, token: int) -> Question | None:
         """What was answered to the same key before; None: nothing.
@@ -143,6 +163,11 @@ class Reading:
         )
         return found[0]
 
+    def known(self) -> dict[int, float]:
+        """Released row -> its outcome, where that is known. For the curator's eyes only."""
+        found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
+        return {each["row"]: each["outcome"] for each in found}
+
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
         return self._one("SELECT identifier FROM record WHERE row = ?", row)[0]
@@ -155,14 +180,61 @@ class Reading:
         """What happened, in order; to one query, or to all. For the curator's eyes only."""
         return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
 
+    @contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """Have all that is read inside be of one moment, whatever is written; for one thread alone."""
+        self._reader.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._reader.execute("ROLLBACK")
+
+    def has_chain(self) -> bool:
+        """Whether events have hashes: in a folder of an earlier version that is only read, none has."""
+        return bool(self._all("SELECT 1 FROM pragma_table_info('event') WHERE name = 'hash'"))
+
+    def events_written(self) -> int:
+        """How many events were ever written."""
+        found = self._all("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        return found[0]["seq"] if found else 0
+
+    def last_hash(self) -> str | None:
+        """The hash of the last event; None: events have none yet; see `trail`."""
+        if not self.has_chain():
+            return None
+        return self._one("SELECT hash FROM event ORDER BY id DESC LIMIT 1")[0]
+
     def latest_time(self) -> str | None:
         """The latest time at which anything happened, UTC, ISO 8601."""
-        return self._one("SELECT max(time) FROM event")[0]
+        # What was written by a clock that was ahead stays; `mend_clock` notes that it is not to count.
+        return self._one(
+            "SELECT max(time) FROM event "
+            "WHERE id >= (SELECT coalesce(max(id), 0) FROM event WHERE kind = 'clock')"
+        )[0]
 
     def restored(self) -> str | None:
         """Of when the backup is that the folder was put back from last; None: it never was."""
         found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
         return None if found is None else found["detail"]
+
+    def order(self) -> list[int]:
+        """Place in the table of each released row's record. For the curator's eyes only."""
+        return [row["record"] for row in self._all("SELECT record FROM record ORDER BY row")]
+
+    def names_of_records(self) -> list[str]:
+        """What staff call the records, in the order of the table. For the curator's eyes only."""
+        found = self._all("SELECT identifier FROM record ORDER BY record")
+        return [row["identifier"] for row in found]
+
+    def earlier_releases(self) -> list[dict[str, Any]]:
+        """Releases that were served before records joined: ``identity`` and ``rows``, oldest first."""
+        found = self._all("SELECT detail FROM event WHERE kind = 'grown' ORDER BY id")
+        pairs = [each["detail"].split() for each in found]
+        return [{"identity": identity, "rows": int(rows)} for identity, rows, *_ in pairs]
+
+    def first_identity(self) -> str:
+        """SHA-256 of the release that the folder was made with, with which the trail begins."""
+        return str(next((each["identity"] for each in self.earlier_releases()), self.facts.identity))
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy all of the database, of one moment, whatever is written meanwhile."""

@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.outcomes import OutcomeFacts, Outcomes, outcome_facts_from
+from botorch_private.curator.service.trail import begin_chain
 from botorch_private.exchange.goals import Maximize, goal_from_dict
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 FOREIGN = "it is not a curator's database, or damaged"
 
 SCHEMA = """
@@ -119,7 +121,16 @@ CREATE TABLE sheet (                    -- sent by staff, and neither stored nor
     time TEXT NOT NULL
 );
 """,
+    3: """
+ALTER TABLE query ADD COLUMN instrument TEXT;   -- that measured it, as staff say it
+ALTER TABLE draft ADD COLUMN day TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN instrument TEXT NOT NULL DEFAULT '';
+ALTER TABLE draft ADD COLUMN comment TEXT NOT NULL DEFAULT '';
+ALTER TABLE event ADD COLUMN data TEXT;         -- JSON, see `trail`
+ALTER TABLE event ADD COLUMN hash TEXT;         -- over the event before and this one
+""",
 }
+_AFTERWARDS = {3: begin_chain}
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,9 @@ class FolderFacts:
         guarantee: What release and answers promise together, as JSON.
         guarantee_words: The same in words.
         goal: What a search is after, as a goal's ``to_dict`` gives it.
+        outcomes: Where records have several outcomes, those: each with a unit and ranges of its own,
+            and ``outcome_name`` is all their names. Values lie in the database as JSON then. Empty: a
+            record has one.
     """
 
     n: int
@@ -158,6 +172,19 @@ class FolderFacts:
     guarantee: dict[str, Any]
     guarantee_words: str
     goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
+    outcomes: tuple[OutcomeFacts, ...] = ()
+
+    @property
+    def measured(self) -> Outcomes:
+        """What is measured: one outcome, or several."""
+        one = (self.outcome_name, self.outcome_unit, self.plausible, self.outcome_range)
+        each = self.outcomes or (OutcomeFacts(*one, self.outcome_grid),)
+        return Outcomes(each, several=bool(self.outcomes))
+
+    @property
+    def is_noised(self) -> bool:
+        """Whether answers are noised."""
+        return any(each.range is not None for each in self.measured.each)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -170,6 +197,8 @@ def migrate(connection: sqlite3.Connection) -> None:
         for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
             for statement in re.sub("--.*", "", MIGRATIONS[version]).split(";"):
                 connection.execute(statement)
+            if version in _AFTERWARDS:
+                _AFTERWARDS[version](connection)
             connection.execute(
                 "INSERT OR REPLACE INTO fact VALUES ('schema_version', ?)", (json.dumps(version),)
             )
@@ -187,8 +216,19 @@ def _version(connection: sqlite3.Connection) -> int:
 def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     """Store the facts, once."""
     values = {**asdict(facts), "schema_version": 1}  # see `migrate`
+    if not facts.outcomes:  # else a version that knows one outcome alone refuses the folder
+        del values["outcomes"]
     connection.executemany(
         "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
+    )
+
+
+def write_changed(connection: sqlite3.Connection, before: FolderFacts, now: FolderFacts) -> None:
+    """Store facts that are others now."""
+    new, old = asdict(now), asdict(before)
+    connection.executemany(
+        "UPDATE fact SET value = ? WHERE name = ?",
+        [(json.dumps(new[name]), name) for name in new if new[name] != old[name]],
     )
 
 
@@ -224,6 +264,7 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
         if values[name] is not None:
             low, high = values[name]
             values[name] = (low, high)
+    values["outcomes"] = tuple(map(outcome_facts_from, values.get("outcomes", ())))
     facts = FolderFacts(**values)
     goal_from_dict(facts.goal)  # refuses what no goal is
     return facts

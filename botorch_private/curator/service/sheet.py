@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from botorch_private.curator.service.typed_values import read_day, read_note, read_value
+from botorch_private.curator.service.circumstances import Circumstances, read_circumstances
+from botorch_private.curator.service.typed_values import read_note, read_value
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 MOST_ROWS = 100_000
@@ -48,15 +49,15 @@ class SheetRow(NamedTuple):
         row: Its number as a spreadsheet shows it: names of columns are row 1.
         identifier: Of the record.
         value: What was measured.
-        day: When, YYYY-MM-DD; None: not said.
-        comment: May be empty.
+        circumstances: Where a cell is empty, it says nothing.
+        reason: Why it corrects what is stored; may be empty.
     """
 
     row: int
     identifier: str
     value: float
-    day: str | None
-    comment: str
+    circumstances: Circumstances
+    reason: str
 
 
 class Refusal(NamedTuple):
@@ -104,8 +105,8 @@ def read_sheet(text: str, form: SheetForm, *, unit: str = "", today: str = "") -
     """Read a sheet.
 
     Row 1 names its columns, in any order and in capitals or not: those of ``form``, and if there are
-    any "date", "comment" and "unit". Other columns are left alone. Of comma, semicolon and tab, the one
-    that parts these names parts all cells.
+    any "date", "instrument", "comment", "reason" and "unit". Other columns are left alone. Of comma,
+    semicolon and tab, the one that parts these names parts all cells.
 
     Args:
         text: Of the sheet.
@@ -161,7 +162,7 @@ def _numbered(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 def _columns(text: str, form: SheetForm) -> tuple[str, dict[str, int]]:
     """The mark between cells, and where the columns are."""
     wanted = {"identifier": form.identifier, "value": form.value}
-    wanted |= {each: each for each in ("date", "comment", "unit")}
+    wanted |= {each: each for each in ("date", "instrument", "comment", "reason", "unit")}
     for delimiter in DELIMITERS.values():
         try:
             names = [each.strip().casefold() for each in next(_numbered(text, delimiter))[1]]
@@ -208,13 +209,16 @@ def _read_row(
         return Refusal(row, _OTHER_UNIT)
     try:
         value = _read_decimal(at["value"], form.decimal)
-        day = read_day(at["date"]) if at.get("date") else None
-        comment = read_note(plain(at.get("comment", "")))
+        said = read_circumstances(
+            at.get("date") or None,
+            plain(at.get("instrument", "")) or None,
+            plain(at.get("comment", "")) or None,
+            today,
+        )
+        reason = read_note(plain(at.get("reason", "")))
     except ValueError as error:
         return Refusal(row, str(error))
-    if today and day is not None and day > today:
-        return Refusal(row, "its date is in the future")
-    return SheetRow(row, plain(at["identifier"]), value, day, comment)
+    return SheetRow(row, plain(at["identifier"]), value, said, reason)
 
 
 def _read_decimal(text: str, decimal: str) -> float:

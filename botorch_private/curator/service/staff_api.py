@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse
 
 from botorch_private.curator.service.access import StaffToken, StoreOf
+from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.circumstances import Circumstances, read_circumstances
 from botorch_private.curator.service.forms import (
     ERRORS,
     After,
@@ -23,7 +25,7 @@ from botorch_private.curator.service.forms import (
     WithdrawalBody,
 )
 from botorch_private.curator.service.known import KnownOutcome
-from botorch_private.curator.service.question import Question, ServiceError
+from botorch_private.curator.service.question import Outcome, Question, ServiceError
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/v1/staff", tags=["staff"], responses=ERRORS)
@@ -59,7 +61,8 @@ async def measure(
 ) -> JSONResponse:
     """Store a measured value. The same one again changes nothing; another one is a conflict."""
     refuse_implausible(store, body.value, confirmed=body.confirm)
-    query = await asyncio.wrap_future(store.measure(number, body.value, token.id))
+    said = _circumstances(store, body)
+    query = await asyncio.wrap_future(store.measure(number, body.value, token.id, said))
     return JSONResponse(_shown(store, query))
 
 
@@ -67,11 +70,13 @@ async def measure(
 async def correct(
     number: Number, body: CorrectionBody, token: StaffToken, store: StoreOf
 ) -> JSONResponse:
-    """Replace a value that was entered wrongly, and say why."""
+    """Replace what was entered wrongly, and say why."""
     refuse_implausible(store, body.value, confirmed=body.confirm)
-    query = await asyncio.wrap_future(
-        store.correct(number, body.value, body.reason, token.id, revision=body.revision)
+    said = _circumstances(store, body)
+    corrected = store.correct(
+        number, body.value, body.reason, token.id, revision=body.revision, circumstances=said
     )
+    query = await asyncio.wrap_future(corrected)
     return JSONResponse(_shown(store, query))
 
 
@@ -90,23 +95,26 @@ async def retry(number: Number, token: StaffToken, store: StoreOf) -> JSONRespon
     return JSONResponse(_shown(store, await asyncio.wrap_future(store.retry(number, token.id))))
 
 
-def refuse_implausible(store: Store, value: float, *, confirmed: bool) -> None:
+def refuse_implausible(store: Store, value: Outcome, *, confirmed: bool) -> None:
     """Refuse a value outside the plausible range that nobody confirmed.
 
     Raises:
-        ServiceError: ``implausible``.
+        ServiceError: ``implausible``; ``other_outcomes`` if it is not of the outcomes that are measured.
     """
-    plausible = store.facts.plausible
-    if plausible is None or confirmed or plausible[0] <= value <= plausible[1]:
-        return
-    raise ServiceError(
-        "implausible",
-        f"the value is outside the plausible range {plausible[0]:g} ... {plausible[1]:g}: look again, "
-        f"and confirm it if it is right",
-    )
+    doubts = store.facts.measured.doubts(value)
+    if doubts and not confirmed:
+        raise ServiceError("implausible", doubts)
+
+
+def _circumstances(store: Store, body: MeasurementBody) -> Circumstances:
+    try:
+        return read_circumstances(body.date, body.instrument, body.comment, today(store.clock()))
+    except ValueError as error:
+        raise ServiceError("circumstances", f"date, instrument and comment: {error}") from None
 
 
 def _shown(store: Store, query: Question) -> dict[str, Any]:
+    said = query.circumstances
     return {
         "id": query.id,
         "identifier": store.identifier(query.row),
@@ -116,4 +124,7 @@ def _shown(store: Store, query: Question) -> dict[str, Any]:
         "reason": query.reason,
         "asked": query.asked,
         "settled": query.settled,
+        "date": said.day,
+        "instrument": said.instrument,
+        "comment": said.comment,
     }

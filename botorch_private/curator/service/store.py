@@ -34,6 +34,7 @@ class Store(KnownOutcomes):
         drafts: What staff typed and did not confirm.
         counts: How many questions wait.
         was_restored: What `restored` said when the database was opened.
+        grew_from: What `earlier_releases` said then.
         agenda: The open questions, by page.
         sheets: Sheets that staff sent and did not confirm.
         in_place: Looks whether the files are still those that were opened.
@@ -60,6 +61,7 @@ class Store(KnownOutcomes):
         self.tokens = Tokens(self._all, writer, self.clock)
         self.drafts = Drafts(self._all, writer, self.clock)
         self.was_restored = self.restored()
+        self.grew_from = self.earlier_releases()
         self.counts = QueueCounts(self._one, self._all, by_program=":" in self.facts.objective)
         self.agenda = Agenda(self._all, writer, self.clock)
         self.sheets = Sheets(self._all, writer, self.clock)

@@ -11,6 +11,7 @@ from botorch_private.curator.service.agenda import today
 from botorch_private.curator.service.question import Question, State, question_from
 from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import note
 
 
 class TakenIn(NamedTuple):
@@ -18,6 +19,7 @@ class TakenIn(NamedTuple):
 
     Attributes:
         stored: How many values were stored; of a dry run, how many would be.
+        corrected: How many corrections were, of values or of what is said about them.
         same: How many were stored before, with the same value.
         empty: How many rows have no value.
         refused: Rows that cannot be stored, in order; if there is any, nothing was stored.
@@ -25,6 +27,7 @@ class TakenIn(NamedTuple):
     """
 
     stored: int
+    corrected: int
     same: int
     empty: int
     refused: list[Refusal]
@@ -52,10 +55,11 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         StorageError: If the disk refuses; nothing was stored then.
     """
     facts = store.facts
+    facts.measured.require_one()
     sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
     low, high = (None, None) if facts.plausible is None else facts.plausible
     low, high = low if form.low is None else form.low, high if form.high is None else form.high
-    refused, doubtful, counts = list(sheet.refused), [], {"stored": 0, "same": 0}
+    refused, doubtful, counts = list(sheet.refused), [], {"stored": 0, "corrected": 0, "same": 0}
 
     def store_all(connection: sqlite3.Connection) -> list[Question]:
         finder, seen, changed = _Finder(connection), {}, []
@@ -65,26 +69,33 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
                 refused.append(query)
             elif query.id in seen:
                 refused.append(Refusal(row.row, f"it is about the same record as row {seen[query.id]}"))
-            elif query.state == State.MEASURED and query.outcome != row.value:
-                refused.append(Refusal(row.row, _OTHER_VALUE))
             elif query.state == State.MEASURING:
                 refused.append(Refusal(row.row, "a program works on this record now"))
-            elif query.state == State.MEASURED:
+            elif query.state == State.MEASURED and not _differs(query, row):
                 counts["same"] += 1
+            elif why := _why_not(store, query, row):
+                refused.append(Refusal(row.row, why))
             else:
                 if not form.accepted and not _between(row.value, low, high):
                     doubtful.append(Refusal(row.row, _IMPLAUSIBLE))
-                settled = store.settle(
-                    connection, query, row.value, token, f"from a sheet, row {row.row}"
-                )
-                connection.execute(
-                    "UPDATE query SET measured_on = ?, comment = ? WHERE id = ?",
-                    (row.day, row.comment or None, query.id),
-                )
-                changed.append(settled)
+                source, said = f"from a sheet, row {row.row}", row.circumstances
+                if query.state == State.MEASURED:
+                    done = store.replace(
+                        connection,
+                        query,
+                        row.value,
+                        row.reason,
+                        token,
+                        detail=source,
+                        circumstances=said,
+                    )
+                    counts["corrected"] += 1
+                else:
+                    done = store.settle(connection, query, row.value, token, source, said)
+                    counts["stored"] += 1
+                changed.append(done)
             if not isinstance(query, Refusal):
                 seen.setdefault(query.id, row.row)
-        counts["stored"] = len(changed)
         if dry or refused or doubtful:
             raise _UndoneError
         return changed
@@ -92,11 +103,38 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
     with contextlib.suppress(_UndoneError):
         store.submit(store_all).result()
     everything = sorted(refused + doubtful)
-    return TakenIn(counts["stored"], counts["same"], sheet.empty, everything, len(doubtful))
+    if everything and not dry:
+        data = {"why": "sheet", "place": "sheet", "rows": len(everything)}
+        store.submit(
+            lambda connection: note(connection, store.clock(), "refused", token=token, data=data)
+        ).result()
+    return TakenIn(**counts, empty=sheet.empty, refused=everything, implausible=len(doubtful))
 
 
-_OTHER_VALUE = "another value is stored for this record: correct that in the console, with a reason"
+_OTHER_VALUE = "another value is stored for this record: say why it is corrected in a column 'reason'"
+_OTHER_CIRCUMSTANCES = (
+    "this value is stored with another date, instrument or comment: say why that is corrected in a "
+    "column 'reason'"
+)
+_NOTHING_TO_CORRECT = "it has a reason for a correction, but no value is stored for this record"
+_TOLD = (
+    "the modeler has read this answer, with its noise: a corrected one would tell more than was promised"
+)
 _IMPLAUSIBLE = "its value is outside the plausible range: look again, and say so if it is right"
+
+
+def _differs(query: Question, row: SheetRow) -> bool:
+    return query.outcome != row.value or row.circumstances.change(query.circumstances)
+
+
+def _why_not(store: Store, query: Question, row: SheetRow) -> str:
+    """Why a row cannot settle or correct a question; empty if it can."""
+    if query.state != State.MEASURED:
+        return _NOTHING_TO_CORRECT if row.reason else ""
+    if not row.reason:
+        return _OTHER_VALUE if query.outcome != row.value else _OTHER_CIRCUMSTANCES
+    is_noised = store.facts.is_noised
+    return _TOLD if query.outcome != row.value and is_noised and query.told else ""
 
 
 def _between(value: float, low: float | None, high: float | None) -> bool:

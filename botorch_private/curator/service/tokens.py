@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.question import ServiceError
+from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 
 T = TypeVar("T")
@@ -91,10 +92,7 @@ class Tokens:
             "INSERT INTO token (hash, role, name, made, expires) VALUES (?, ?, ?, ?, ?)",
             (_hash(text), role, name, now, expires),
         )
-        connection.execute(
-            "INSERT INTO event (time, token, kind, detail) VALUES (?, ?, 'token', ?)",
-            (now, cursor.lastrowid, f"{role}: {name}"),
-        )
+        note(connection, now, "token", token=cursor.lastrowid, detail=f"{role}: {name}")
         return text
 
     @step
@@ -110,9 +108,7 @@ class Tokens:
         )
         if not known or not known.rowcount:
             raise ServiceError("no_token", f"there is no token {number}")
-        connection.execute(
-            "INSERT INTO event (time, token, kind) VALUES (?, ?, 'revoked')", (now, number)
-        )
+        note(connection, now, "revoked", token=number)
 
     def all(self) -> list[Token]:
         """All tokens that were ever made, without what they open."""
@@ -127,9 +123,7 @@ class Tokens:
             (now, number, now),
         )
         if cursor.rowcount:
-            connection.execute(
-                "INSERT INTO event (time, token, kind) VALUES (?, ?, 'expired')", (now, number)
-            )
+            note(connection, now, "expired", token=number)
 
     def find(self, text: str) -> Token | None:
         """The token of a text, if it is one that is valid now."""

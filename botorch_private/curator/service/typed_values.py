@@ -6,7 +6,9 @@ import contextlib
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from datetime import date
+from typing import Any
 
 LONGEST_REASON = 500
 _LONGEST_VALUE = 60
@@ -100,3 +102,12 @@ def read_day(text: str) -> str:
         with contextlib.suppress(ValueError):
             return date.fromisoformat(text).isoformat()
     raise ValueError("Type a day as year, month and day, as in 2027-03-31.")
+
+
+def problem_of(read: Callable[[str], Any], text: str) -> str:
+    """Why a text cannot be read; empty if it can."""
+    try:
+        read(text)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -47,13 +47,18 @@ def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any
     from botorch_private.curator.objective import number_of
 
     try:
-        value = number_of(function(torch.tensor(record, dtype=torch.float64)))
+        found = function(torch.tensor(record, dtype=torch.float64))
+        value: Any = (
+            {str(name): number_of(each) for name, each in found.items()}
+            if isinstance(found, Mapping)
+            else number_of(found)
+        )
     except Exception:
         # Its text, and even its type, may be of the record: they go where what it prints goes.
         traceback.print_exc()
         sys.stderr.flush()
         return {"error": FAILED}
-    if not math.isfinite(value):
+    if not all(map(math.isfinite, value.values() if isinstance(value, dict) else (value,))):
         return {"error": "the objective must return a finite number, got another one"}
     return {"value": value}
 

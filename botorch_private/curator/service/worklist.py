@@ -20,15 +20,17 @@ _COLUMNS = (
     "value",
     "unit",
     "date",
+    "instrument",
     "comment",
 )
 
 
 def worklist_csv(store: Store, items: Iterable[Item]) -> str:
-    """CSV with a row for each question, and empty columns for value, date and comment.
+    """CSV with a row for each question, and empty columns for what is measured.
 
     It holds identifiers: for the curator's staff alone.
     """
+    store.facts.measured.require_one()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -41,6 +43,6 @@ def worklist_csv(store: Store, items: Iterable[Item]) -> str:
             names.get(arranged.taken_by or 0),
             arranged.note,
         ]
-        cells = [query.id, *map(harmless, known), "", harmless(store.facts.outcome_unit), "", ""]
+        cells = [query.id, *map(harmless, known), "", harmless(store.facts.outcome_unit), "", "", ""]
         writer.writerow(cells)
     return text.getvalue()

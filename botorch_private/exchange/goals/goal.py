@@ -80,6 +80,10 @@ class Goal(ABC):
             best.append(best[-1] if keeps else value)
         return best
 
+    def gains(self, values: Sequence[Any]) -> list[float]:
+        """One number for each answer: the outcome itself, or what counts of several."""
+        return list(values)
+
     def progress(self, values: Sequence[float], unit: str = "") -> str:
         """How far a search has come with some outcomes, at least one, in a few words."""
         return f"best {with_unit(values[self.best_of(values)], unit)}"

@@ -9,14 +9,16 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botorch_private._base import validate
 from botorch_private.exchange.goals import Maximize, goal_from_dict
+from botorch_private.exchange.named_outcomes import named_numbers
+from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
 from botorch_private.modeler.remote.download import download_release
-from botorch_private.modeler.remote.questions import Questions
+from botorch_private.modeler.remote.questions import Questions, earlier_of
 from botorch_private.modeler.remote.shown import MEASURED, WITHDRAWN, Shown
 from botorch_private.modeler.remote.transport import Transport, printable
 
@@ -39,6 +41,9 @@ class RemoteCurator:
     Where the server's folder is restored from a backup, a question that it does not know any more is
     asked again, and answers that it does not know any more are kept here.
 
+    Where records join the curator's table (``curator add``), a search goes on: its rows are the first of
+    the longer release, and their questions stay the same. A new `RemoteCurator` has the longer one.
+
     Args:
         url: Address of the server, as the curator gave it.
         token: Token for a modeler, as the curator gave it.
@@ -55,10 +60,16 @@ class RemoteCurator:
         max_queries: Largest number of records that are measured; None: no limit.
         outcome_name (str): What is measured.
         outcome_unit (str): Its unit; may be empty.
-        goal (Maximize | Minimize | Above | TopK | Target): What the curator is after. A `Modeler` has a
-            goal of its own: pass ``goal=curator.goal``.
+        outcome_names (tuple[str, ...]): Names of the outcomes, where records have several: answers are
+            then dicts with a number for each.
+        outcome_units (dict[str, str]): Their units, which may be empty.
+        goal (Goal): What the curator is after: `Maximize`, `Minimize`, `Above`, `TopK` or `Target`; with
+            several outcomes, `Scalarized` or `Constrained`. A `Modeler` has a goal of its own: pass
+            ``goal=curator.goal``.
         restored (str | None): Of when the backup is that the server's folder was put back from last,
             UTC, ISO 8601; None: it never was.
+        earlier (dict[str, int]): SHA-256 and number of rows of releases that were served before records
+            joined, oldest first: their rows are the first of this one.
 
     Raises:
         RemoteError: If there is no such server, or it does not accept the token.
@@ -92,14 +103,21 @@ class RemoteCurator:
             url, token, timeout=timeout, insecure=insecure, verify=verify, session=session
         )
         self._release_path = None if release_path is None else Path(release_path)
-        self._told: dict[int, float] = {}
+        self._told: dict[int, Any] = {}
         try:
-            facts = self._transport.get("/v1/release", patience=patience)
+            facts = self._transport.get("/v1/release", patience=patience, outcomes="several")
             self.identity, self._rows = str(facts["identity"]), int(facts["rows"])
             self.max_queries: int | None = facts["max_queries"]
             self.outcome_name = printable(str(facts["outcome"]))
             self.outcome_unit = printable(str(facts["unit"]))
+            self.outcome_units = {
+                str(each["name"]): printable(str(each["unit"])) for each in facts.get("outcomes", ())
+            }  # servers of before do not say
+            self.outcome_names: tuple[str, ...] = ()
+            if self.outcome_units:
+                self.outcome_names = checked_names(outcomes=self.outcome_units)
             self.goal = goal_from_dict(facts.get("goal", Maximize().to_dict()))
+            self.earlier = earlier_of(facts)
             restored = facts.get("restored")  # servers of before do not say
             self.restored = printable(restored) if isinstance(restored, str) else None
         except (KeyError, TypeError, ValueError):
@@ -115,7 +133,15 @@ class RemoteCurator:
                 self.url,
                 self.restored,
             )
-        self._questions = Questions(self._transport, self.identity, self._rows, self.max_queries)
+        known_as = next(iter(self.earlier), self.identity)
+        self._questions = Questions(
+            self._transport,
+            self.identity,
+            self._rows,
+            self.max_queries,
+            self.outcome_names,
+            known_as=known_as,
+        )
 
     @property
     def url(self) -> str:
@@ -125,7 +151,7 @@ class RemoteCurator:
     @cached_property
     def release(self) -> Release:
         """What the curator released: downloaded once, and checked against its announced SHA-256."""
-        return download_release(self._transport, self.identity, self._release_path)
+        return download_release(self._transport, self.identity, self._release_path, self.earlier)
 
     @cached_property
     def guarantee(self) -> str:
@@ -223,7 +249,7 @@ class RemoteCurator:
         while self._questions.numbers:
             yield from self.poll(wait=math.inf)
 
-    def remember(self, observations: Iterable[tuple[int, float]]) -> None:
+    def remember(self, observations: Iterable[tuple[int, Any]]) -> None:
         """Say what was told in an earlier process: `poll` then brings what was corrected since.
 
         Args:
@@ -231,7 +257,11 @@ class RemoteCurator:
         """
         for index, value in observations:
             row = validate.index(self._rows, index=index)
-            self._told.setdefault(row, validate.number(value=value))
+            if self.outcome_names:
+                known: Any = named_numbers(self.outcome_names, value=value)
+            else:
+                known = validate.number(value=value)
+            self._told.setdefault(row, known)
 
     def close(self) -> None:
         """Close the connections; open questions stay open at the server."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from botorch_private._base.whole_file import require_folder
@@ -13,7 +14,9 @@ from botorch_private.modeler.remote.transport import RemoteError, Transport
 _PATH = "/v1/release/file"
 
 
-def download_release(transport: Transport, identity: str, path: Path | None) -> Release:
+def download_release(
+    transport: Transport, identity: str, path: Path | None, earlier: Mapping[str, int]
+) -> Release:
     """Download a release; if a file already holds it, only ask whether it is still the same.
 
     Args:
@@ -21,10 +24,12 @@ def download_release(transport: Transport, identity: str, path: Path | None) -> 
         identity: What its SHA-256 must be.
         path: File to keep it in, or None. A release that it holds is replaced if the server has another
             one by now.
+        earlier: SHA-256 and number of rows of releases that this one grew from, as the server says.
 
     Raises:
         ValueError: If ``path`` holds something that is not a whole release.
-        RemoteError: If what came is not the release that the server announced.
+        RemoteError: If what came is not the release that the server announced, or does not begin with
+            the rows of the one that ``path`` holds, though the server says that it grew from that.
     """
     kept = None
     if path is not None:
@@ -46,6 +51,12 @@ def download_release(transport: Transport, identity: str, path: Path | None) -> 
                 f"the release that came from {transport.url} must have the SHA-256 {identity}, but it "
                 f"is damaged or another one: nothing was kept; try again, and tell the curator if it "
                 f"stays so",
+            )
+        if kept is not None and kept.identity in earlier and not release.begins_with(kept):
+            raise RemoteError(
+                "other_release",
+                f"the release at {transport.url} must begin with the rows of the one in {path}, from "
+                f"which it grew, but it does not: the file was left as it is; tell the curator",
             )
         if new and path is not None:
             os.replace(temporary, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.modeler.remote.backoff import Backoff
@@ -15,6 +16,16 @@ _PAGE = 1000
 _MOST_PAGES = 1000  # beyond those that hold a question for each row
 _MOST_LOST = 10  # times that one question is lost: the pauses between are two minutes together
 _log = logging.getLogger(__name__)
+
+
+def earlier_of(facts: dict[str, Any]) -> dict[str, int]:
+    """Releases that a server's release grew from, by their SHA-256: their numbers of rows.
+
+    Raises:
+        KeyError: If it says so in another way than a curator's server does; also TypeError, ValueError.
+    """
+    found = facts.get("earlier", [])  # servers of before do not say
+    return {str(each["identity"]): int(each["rows"]) for each in found}
 
 
 class Questions:
@@ -31,15 +42,29 @@ class Questions:
         identity: SHA-256 of the release that the rows are of.
         rows: How many rows it has.
         max_queries: Largest number of records that are measured, for a message; None: no limit.
+        known_as: SHA-256 of the first release that these rows were in, before records joined: keys of
+            questions are made of it.
+        names: Of several outcomes; empty: a record has one.
 
     Attributes:
         numbers: Row -> number of its question, for rows that were asked and have no answer yet.
         withdrawn: Row -> how often its question was withdrawn.
     """
 
-    def __init__(self, transport: Transport, identity: str, rows: int, max_queries: int | None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        identity: str,
+        rows: int,
+        max_queries: int | None,
+        names: Sequence[str] = (),
+        *,
+        known_as: str | None = None,
+    ) -> None:
         self._transport, self._identity = transport, identity
-        self._rows, self._max_queries = rows, max_queries
+        self._known_as = known_as or identity
+        self._rows, self._max_queries, self._names = rows, max_queries, names
+        self._served = rows  # by now: others may ask for rows that joined meanwhile
         self.numbers: dict[int, int] = {}
         self.withdrawn: dict[int, int] = {}
         self._lost: dict[int, Backoff] = {}  # row -> pauses after its question was lost
@@ -66,13 +91,17 @@ class Questions:
         self.withdrawn[row] = self.withdrawn.get(row, 0) + 1
 
     def facts(self) -> dict[str, Any]:
-        """What the server says of its release, which must still be the same.
+        """What the server says of its release, which must still be the same, or have grown from it.
 
         Raises:
             RemoteError: If it is another one.
         """
-        facts = self._transport.get("/v1/release")
-        if facts.get("identity") != self._identity:
+        facts = self._transport.get("/v1/release", outcomes="several")
+        try:
+            known = {facts["identity"], *earlier_of(facts)}
+        except (KeyError, TypeError, ValueError):
+            raise self._transport.no_curator("is not one") from None
+        if self._identity not in known:
             raise RemoteError(
                 "other_release",
                 f"{self._transport.url} serves another release by now: its rows are others, so begin "
@@ -165,7 +194,7 @@ class Questions:
         A restarted modeler does not know of withdrawals. It begins with the first key again, and is told
         of each withdrawal once more, as its predecessor was.
         """
-        text = f"{self._identity} {row} {self.withdrawn.get(row, 0)}"
+        text = f"{self._known_as} {row} {self.withdrawn.get(row, 0)}"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _pause(self, row: int) -> None:
@@ -190,7 +219,10 @@ class Questions:
         time.sleep(backoff.next())
 
     def _read(self, found: Any) -> Shown:
-        shown = read_shown(found)
-        if shown is None or not 0 <= shown.row < self._rows:
+        shown = read_shown(found, self._names)
+        if shown is not None and shown.row >= self._served:
+            rows = self.facts().get("rows")
+            self._served = rows if isinstance(rows, int) else self._served
+        if shown is None or not 0 <= shown.row < self._served:
             raise self._transport.no_curator("answers about a question with something else")
         return shown

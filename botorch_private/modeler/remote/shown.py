@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 PENDING, MEASURED, WITHDRAWN = "pending", "measured", "withdrawn"
@@ -15,17 +16,22 @@ class Shown(NamedTuple):
         id: Its number, >= 1. After a restore of the server's folder a number may be another question's.
         row: Released row that it is about: this, and not the number, says whose answer it is.
         state: "pending", "measured" or "withdrawn".
-        value: The answer, finite; None unless it is measured.
+        value: The answer, finite; a dict where there are several outcomes; None unless it is measured.
     """
 
     id: int
     row: int
     state: str
-    value: float | None
+    value: Any
 
 
-def read_shown(found: Any) -> Shown | None:
-    """Read a question; None: it is none."""
+def read_shown(found: Any, names: Sequence[str] = ()) -> Shown | None:
+    """Read a question; None: it is none.
+
+    Args:
+        found: What the server answered.
+        names: Of several outcomes, of each of which a value must have a number; empty: it is one number.
+    """
     if not isinstance(found, dict):
         return None
     number, row, state, value = (found.get(name) for name in ("id", "row", "state", "value"))
@@ -35,6 +41,15 @@ def read_shown(found: Any) -> Shown | None:
         return None
     if state != MEASURED:
         return Shown(number, row, state, None)
+    if isinstance(value, dict) and names:
+        numbers = {name: _number(value.get(name)) for name in names}
+        whole = len(value) == len(names) and None not in numbers.values()
+        return Shown(number, row, state, numbers) if whole else None
+    answer = None if names else _number(value)
+    return None if answer is None else Shown(number, row, state, answer)
+
+
+def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    return Shown(number, row, state, float(value))
+    return float(value)

@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -295,6 +296,125 @@ def test_a_table_that_changed_meanwhile_is_refused(table, tmp_path, monkeypatch)
     pd.read_parquet(file).iloc[::-1].to_parquet(file)
     with pytest.raises(ValueError, match="begun with other files"):
         released(table, tmp_path / "out")
+
+
+def begin(monkeypatch, table, target, scaling=SCALING, mechanism=None, **options):
+    """A call that is killed once two files have their noise."""
+    with monkeypatch.context() as patched:
+        killed_after(patched, driver, "scatter", 2)
+        with pytest.raises(KilledError):
+            go_on(table, target, scaling, mechanism, **options)
+
+
+def go_on(table, target, scaling=SCALING, mechanism=None, **options):
+    mechanism = mechanism or NoisyProjection(3.0)
+    return release_parquet(
+        table[0], target, scaling, mechanism, bucket_bytes=2**12, progress=False, **options
+    )
+
+
+def test_a_ledger_that_comes_later_is_charged_too(table, tmp_path, monkeypatch):
+    begin(monkeypatch, table, tmp_path / "out")
+    small = Ledger(PrivacyGuarantee.budget(2.0))
+    with pytest.raises(BudgetError):
+        go_on(table, tmp_path / "out", ledger=small)
+    assert not (tmp_path / "out").exists()
+    ledger = Ledger(PrivacyGuarantee.budget(4.0))
+    go_on(table, tmp_path / "out", ledger=ledger)
+    assert len(ledger.entries) == 1
+
+
+def test_a_release_that_was_begun_with_a_ledger_needs_one(table, tmp_path, monkeypatch):
+    begin(monkeypatch, table, tmp_path / "out", ledger=Ledger())
+    with pytest.raises(ValueError, match="ledger must be given again"):
+        go_on(table, tmp_path / "out")
+
+
+def test_an_entry_of_another_release_that_promises_the_same_is_not_taken_for_its_own(
+    table, tmp_path, monkeypatch
+):
+    ledger = Ledger(path=tmp_path / "ledger.json")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "spend", lambda *_, **__: (_ for _ in ()).throw(KilledError))
+        with pytest.raises(KilledError):
+            go_on(table, tmp_path / "out", ledger=ledger)
+    go_on(table, tmp_path / "other", ledger=ledger)
+    go_on(table, tmp_path / "out", ledger=ledger)
+    assert len(ledger.entries) == 2
+
+
+def test_rows_of_one_release_are_scaled_alike(table, tmp_path, monkeypatch):
+    """Ranges as wide elsewhere have the same units, and the same guarantee."""
+    begin(monkeypatch, table, tmp_path / "out")
+    with pytest.raises(ValueError, match="begun with other files or settings"):
+        go_on(table, tmp_path / "out", PublicScaling([5.0, 0.0], [15.0, 1.0], names=["age", "dose"]))
+
+
+def test_cells_of_one_release_are_made_by_one_function(table, tmp_path, monkeypatch):
+    def cells(cut):
+        made = Cells.of(lambda record: int(record[0] > cut), 2, names=["age", "dose"])
+        return CellResponse(1.0, made)
+
+    begin(monkeypatch, table, tmp_path / "out", None, cells(7.0))
+    with pytest.raises(ValueError, match="so must the cells") as refused:
+        go_on(table, tmp_path / "out", None, cells(9.0))
+    assert "charged" not in str(refused.value)
+    go_on(table, tmp_path / "out", None, cells(7.0))
+
+
+def test_records_that_nobody_looked_at_are_not_released(table, tmp_path, monkeypatch):
+    """A file of the same size and time, whose records are others."""
+    begin(monkeypatch, table, tmp_path / "out")
+    file = table[0] / "stays-3.parquet"
+    before, other = file.stat(), pd.read_parquet(file)
+    content = file.read_bytes()
+    value = other["dose"].to_numpy()[:1].tobytes()
+    assert content.count(value) >= 1
+    file.write_bytes(content.replace(value, np.float64(0.123).tobytes()))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(ValueError, match="the records of .* are others"):
+        go_on(table, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_stands_in_the_place_of_the_work_is_not_gone_on_with(table, tmp_path):
+    stale = tmp_path / "out.work"
+    (stale / "piece-000000").mkdir(parents=True)
+    with pytest.raises(FileExistsError, match="nobody knows"):
+        go_on(table, tmp_path / "out")
+    shutil.rmtree(stale)
+    (tmp_path / "elsewhere").mkdir(mode=0o755)
+    stale.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError, match="something at"):
+        go_on(table, tmp_path / "out")
+    stale.unlink()
+    (tmp_path / "out").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileExistsError, match="something at"):
+        go_on(table, tmp_path / "out", ledger=(ledger := Ledger()))
+    assert not ledger.entries
+
+
+class Shapes(NoisyProjection):
+    """Notes what it is given to multiply."""
+
+    seen: ClassVar[list] = []
+
+    def draw_rows(self, scaled, maps, entropy):
+        self.seen.append(tuple(scaled.shape))
+        return super().draw_rows(scaled, maps, entropy)
+
+
+def test_digits_of_a_row_do_not_tell_how_large_its_file_is(tmp_path):
+    """Matrix products of another shape round otherwise, most of all that of one row."""
+    generator = np.random.default_rng(3)
+    (tmp_path / "t").mkdir()
+    for name, size in (("a", 1), ("b", 500), ("c", 1500)):
+        frame = pd.DataFrame(generator.uniform(0, 1, (size, 2)), columns=["age", "dose"])
+        frame.to_parquet(tmp_path / "t" / f"{name}.parquet")
+    mechanism = Shapes(3.0, projection_dim=4)
+    parts = go_on((tmp_path / "t",), tmp_path / "out", mechanism=mechanism)
+    assert parts.n == 2001
+    assert len(set(Shapes.seen)) == 1
 
 
 # --- refused before anything is spent ---

@@ -21,6 +21,7 @@ from botorch_private import RemoteCurator
 from botorch_private.cli.main import main
 from botorch_private.curator.service.backup import FORMAT, back_up, restore
 from botorch_private.curator.service.folder import Folder
+from botorch_private.curator.service.known import KnownOutcome
 
 
 def contents(folder):
@@ -253,6 +254,23 @@ def test_a_noised_answer_that_may_have_been_read_is_not_corrected(serve, tmp_pat
     again = serve(folder=Folder(tmp_path / "again"))
     answer = again.put(number, "correction", value=5.0, reason="typing")
     assert answer.json()["error"]["code"] == "told"
+
+
+def test_what_may_answer_otherwise_after_a_restore_is_said(serve, tmp_path, capsys):
+    """A known value that was replaced, and read, after the backup is the one of before again."""
+    service = serve(noised=True)
+    name = service.store.identifier(0)
+    service.store.know([KnownOutcome(1, name, 4.0)], None).result()
+    back_up(service.folder, tmp_path / "clinic.backup")
+    service.store.know([KnownOutcome(1, name, 7.0)], None, replace=True).result()
+    read = service.ask(0).json()["value"]
+    assert main(["curator", "restore", str(tmp_path / "clinic.backup"), str(tmp_path / "again")]) == 0
+    warned = capsys.readouterr().err
+    assert "entered or replaced after that time must be entered again as it was, before" in warned
+    assert "corrected after that time, do not serve" in warned
+    again = serve(folder=Folder(tmp_path / "again"))
+    again.store.know([KnownOutcome(1, name, 7.0)], None, replace=True).result()
+    assert again.ask(0).json()["value"] == read
 
 
 def test_an_interrupted_restore_leaves_nothing(used, tmp_path, monkeypatch):

@@ -51,6 +51,15 @@ class Served:
         assert answer.status_code in (200, 201)
         return answer.json()
 
+    def measure(self, number, value):
+        """Store a value."""
+        answer = httpx2.put(
+            f"{self.address}/v1/staff/queries/{number}/measurement",
+            json={"value": value},
+            headers={"Authorization": f"Bearer {self.staff}"},
+        )
+        assert answer.status_code == 200
+
     def stop(self):
         self.process.terminate()
         self.process.communicate(timeout=20)
@@ -285,6 +294,37 @@ def test_two_people_share_the_queue_by_keyboard(chromium, served):
         assert page.locator("input.value[name=value]").count() == 0
 
 
+def test_a_date_and_an_instrument_are_typed_and_corrected_by_keyboard(chromium, served):
+    number = served.ask(12)["id"]
+    with opened(chromium, served, java_script_enabled=False) as page:
+        log_in(page, served)
+        page.goto(f"{served.address}/console/questions/{number}")
+        page.wait_for_selector("#value:focus")
+        page.keyboard.type("3.5")
+        tab_to(page, "Date, instrument, comment")
+        page.keyboard.press("Enter")
+        page.focus("#instrument")
+        page.keyboard.type("scale 3")
+        page.keyboard.press("Tab")
+        page.keyboard.type("fasting")
+        press(page, "Enter", "**/confirm")
+        assert "scale 3" in page.locator("dl").inner_text()
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/console?done={number}")
+        page.goto(f"{served.address}/console/measured/{number}")
+        page.fill("#instrument", "scale 4")
+        page.fill("#day", "2020-01-02")
+        page.focus("#reason")
+        page.keyboard.type("misread")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/measured/{number}?done=1")
+        history = page.locator(".history").inner_text()
+        assert "instrument scale 4, comment fasting; it was 3.5 days, instrument scale 3" in history
+        assert page.locator("main p").filter(has_text="Date: 2020-01-02").count() == 1
+    assert served.ask(12)["value"] == 3.5
+
+
 def visited(page, served, number):
     """All pages in turn, also those that say what went wrong."""
     console = f"{served.address}/console"
@@ -319,6 +359,23 @@ def visited(page, served, number):
         "/x",
     ):
         yield at(path)
+    at(f"/questions/{number}")
+    page.evaluate("document.querySelector('details').open = true")
+    yield "date, instrument and comment"
+    page.fill("#value", "350")
+    page.fill("#instrument", "i" * 500)
+    page.fill("#comment", "a comment " * 50)
+    page.click("text=Enter")
+    yield "a confirmation of all that can be said"
+    at(f"/questions/{number}")
+    page.fill("#instrument", "")
+    page.evaluate("document.querySelector('#comment').removeAttribute('maxlength')")
+    page.fill("#comment", "c" * 501)
+    page.click("text=Enter")
+    yield "a comment that is too long"
+    page.fill("#comment", "")
+    page.fill("#value", "3")
+    page.click("text=Enter")
     yield sent(f"/questions/{number}", value="3,500")
     yield sent(f"/questions/{number}", value="350")
     yield sent(f"/questions/{number}/refusal")
@@ -339,6 +396,18 @@ def visited(page, served, number):
     yield at(f"/measured/{settled}")
     yield sent(f"/measured/{settled}", value="x", reason="")
     yield sent(f"/measured/{settled}", value="77", reason="typo")
+    page.click("main form button")
+    at(f"/measured/{settled}")
+    page.evaluate("document.querySelector('details').open = true")
+    page.fill("#day", "2020-01-02")
+    page.fill("#instrument", "a scale whose name is as long as some are, number 12")
+    page.fill("#comment", "x" * 400)
+    page.fill("#reason", "what was said of it was forgotten")
+    page.click("text=Correct it")
+    yield "a correction of what is said about a value"
+    page.click("main form button")
+    yield "a value with date, instrument and comment"
+    yield at("/measured")
     yield at(f"/questions/{settled}")
 
 
@@ -347,6 +416,7 @@ def test_every_page_is_accessible_and_fits(chromium, served, scheme, width):
     """320 pixels are what 400 % zoom leaves of 1280."""
     number = served.ask(8)["id"]
     served.ask(9)
+    served.measure(served.ask(20 + (width < 400))["id"], 5.0)
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     with opened(chromium, served, **options) as page:
         for place in visited(page, served, number):
@@ -378,7 +448,7 @@ def test_news_come_by_themselves_and_what_is_typed_stays(chromium, hasty, width,
         log_in(page, hasty)
         page.get_by_text("Nothing waits to be measured").wait_for()
         hasty.ask(0)
-        field = page.locator("input.value").first
+        field = page.locator("input.value[name=value]").first
         field.wait_for()  # the empty queue loaded itself
         assert page.locator(":focus").get_attribute("name") == "value"
         page.keyboard.type("12.")

@@ -44,7 +44,7 @@ def test_a_correction_is_shown_beside_what_it_replaces_and_stays_visible(service
     assert service.store.query(1).outcome == 35.0
     page = measured.send("/console/measured/1/correction")
     assert "is 3.5 days" in page.text
-    assert "test: value corrected; it was 35 days. point <b>forgotten</b>" in page.text
+    assert "test: value corrected, 3.5 days; it was 35 days. point <b>forgotten</b>" in page.text
     assert "<b>" not in page.html
     assert service.store.query(1).outcome == 3.5
     assert "corrected" in measured.open("/console/measured").text

@@ -50,7 +50,7 @@ def test_a_sheet_is_looked_at_and_stored_as_a_whole(service, browser):
     assert service.ask(0).json()["value"] == 0.5
     assert "waits to be stored" not in page.text
     history = browser.open("/console/measured/1").text
-    assert "test: value stored. from a sheet, row 2" in history
+    assert "test: value stored, 0.5 days. from a sheet, row 2" in history
     # The same sheet again changes nothing.
     assert "Stored before, and the same 4" in browser.upload(sound(service)).text
     assert "/console/sheet/store" not in browser.page.forms

@@ -16,6 +16,8 @@ import pytest
 from helpers import launcher
 from helpers.staff_browser import console_folder
 
+from botorch_private.curator.service.trail_check import check_database
+
 KILLS = 200
 MODELERS, STAFF = 3, 2
 N, BUDGET = 900, 700
@@ -118,10 +120,13 @@ class StaffParty(Party):
             found = self.send("GET", "/v1/staff/queries", params={"state": "pending", "limit": 20})
             queries = found.json()["queries"]
             random.shuffle(queries)
+            wrong = self.send("GET", "/v1/release", headers={"Authorization": "Bearer nobody's"})
+            self.problems += [] if wrong.status_code in (401, 429) else [f"{wrong.status_code}, refused"]
             for query in queries[:5]:
                 value = value_of(query["identifier"])
                 path = f"/v1/staff/queries/{query['id']}/measurement"
-                response = self.send("PUT", path, json={"value": value})
+                more = {"instrument": f"scale {query['id']}", "comment": "as it should be"}
+                response = self.send("PUT", path, json={"value": value, **more})
                 if response.status_code != 200:
                     self.problems.append(f"{response.status_code} for {query['id']}")
                 self.entered[query["id"]] = value
@@ -187,6 +192,9 @@ def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
         identifiers = {row: store.identifier(row) for row in range(N)}
         events = [event["query"] for event in store.events() if event["kind"] == "measured"]
         assert store._all("PRAGMA integrity_check")[0][0] == "ok"
+        # However often it was killed: each event follows from the one before, and tells what is stored.
+        assert check_database(store).problem == ""
+        assert {event["kind"] for event in store.events()} >= {"asked", "measured", "refused"}
     # Every acknowledged question and value is there, once, and is what an undisturbed run gives.
     for modeler in modelers:
         for row, number in modeler.asked.items():
@@ -197,6 +205,7 @@ def test_kills_at_random_points_lose_nothing_and_repeat_nothing(tmp_path):
     for party in parties[MODELERS:]:
         for number, value in party.entered.items():
             assert stored[number].outcome == value
+            assert stored[number].circumstances.instrument == f"scale {number}"
     # The budget was spent to the last, and not exceeded.
     assert len(stored) == BUDGET
     assert len({query.row for query in stored.values()}) == BUDGET

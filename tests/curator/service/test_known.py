@@ -11,6 +11,7 @@ from helpers.staff_browser import IDENTIFIERS, Page, console_folder, logged_in
 
 from botorch_private.cli import main as cli
 from botorch_private.curator.service import known as known_module
+from botorch_private.curator.service.agenda import View, Wanted
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.question import ServiceError
@@ -252,3 +253,17 @@ def test_init_refuses_known_outcomes_that_are_none_before_anything_is_spent(
     assert "secret" not in error
     assert not (table / "clinic").exists()
     assert not (table / "table.csv.ledger.json").exists()
+
+
+def test_a_known_outcome_answers_a_question_that_somebody_took_and_ends_that(service):
+    """A value that is there need not be measured: nobody waits for whoever took the question."""
+    store = service.store
+    service.ask(row_of(store, IDENTIFIERS[5]))
+    store.agenda.take(1, 2, hours=24).result()
+    assert store.agenda.count(Wanted(View.MINE), 2) == 1
+    found = store.know(outcomes((IDENTIFIERS[5], 4.0)), None).result()
+    assert [each.id for each in found.answered] == [1]
+    assert store.agenda.count(Wanted(View.MINE), 2) == 0
+    assert service.measure(1, 4.0).status_code == 200  # the same value from whoever took it
+    refused = service.measure(1, 5.0)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "measured")

@@ -15,6 +15,7 @@ from botorch_private.curator.service.agenda import ALL
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
+from botorch_private.curator.service.trail_check import Checked, check_database
 
 BEFORE = Path(__file__).parents[2] / "whole" / "made_before" / "clinic"
 
@@ -47,12 +48,15 @@ def test_it_has_the_shape_of_a_new_one_and_loses_nothing(before, tmp_path):
     assert version(before.database) == "1"
     with closing(before.open()) as store:
         assert store.queries() == questions
-        assert [tuple(each) for each in store.events()] == events
+        *old, chained = [tuple(each) for each in store.events()]
+        assert [each[:6] for each in old] == events
+        assert chained[3] == "chained"
+        assert check_database(store) == Checked(len(old) + 1, store.last_hash(), len(old), "", None)
         found = store._all("SELECT id, label FROM query")
         assert {each["id"]: each["label"] for each in found} == names
         open_now = [item.query.id for item in store.agenda.page(ALL, 0)]
         assert open_now == [query.id for query in questions if query.state == "pending"]
-    assert version(before.database) == "2"
+    assert version(before.database) == "3"
     assert shape(before.database) == shape(console_folder(tmp_path / "new").database)
 
 
@@ -82,7 +86,7 @@ def test_it_is_read_as_it_is_by_the_commands_that_only_read(before, capsys):
 
 def test_a_step_that_fails_leaves_the_version_before(before, monkeypatch):
     content = shape(before.database)
-    monkeypatch.setitem(schema.MIGRATIONS, 2, schema.MIGRATIONS[2] + "CREATE TABLE query (id INTEGER);")
+    monkeypatch.setitem(schema.MIGRATIONS, 3, schema.MIGRATIONS[3] + "CREATE TABLE query (id INTEGER);")
     with pytest.raises(ValueError, match="cannot be used"):
         before.open()
     assert version(before.database) == "1"
@@ -90,3 +94,25 @@ def test_a_step_that_fails_leaves_the_version_before(before, monkeypatch):
     monkeypatch.undo()
     with closing(before.open()) as store:
         assert store.queries()
+
+
+def test_events_of_before_are_exported_once_they_have_hashes_and_not_before(before, capsys):
+    for verb in (("export", "--events"), ("verify",)):
+        with pytest.raises(SystemExit) as stopped:
+            main(["curator", verb[0], str(before.path), *verb[1:]])
+        assert stopped.value.code == 1
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert "an earlier version wrote them" in shown.err
+    assert main(["curator", "status", str(before.path)]) == 0
+    assert "hash of the last one" not in capsys.readouterr().out
+    with closing(before.open()):
+        pass
+    assert main(["curator", "verify", str(before.path)]) == 0
+    assert "Written before events had hashes: 10" in capsys.readouterr().out
+
+
+def test_an_event_of_before_that_is_changed_afterwards_shows(before):
+    with closing(before.open()) as store:
+        store.submit(lambda each: each.execute("UPDATE event SET detail = 'x' WHERE id = 3")).result()
+        assert "event 3 does not follow" in check_database(store).problem

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections import Counter
 from contextlib import closing
 
 import httpx2
@@ -173,6 +174,46 @@ def test_how_long_a_measurement_took_and_what_failed_is_not_counted(serve, tmp_p
         watched.log.close()
     assert texts[0] == texts[1]
     assert any(each.startswith('curator_questions{state="pending"} 1.0') for each in texts[0])
+
+
+def counted(metrics):
+    return [
+        each
+        for each in scrape(metrics).splitlines()
+        if not each.startswith(("process_", "# ")) and "_created" not in each
+    ]
+
+
+def test_what_staff_do_is_not_counted(serve, tmp_path):
+    """Two runs that differ only in an outcome, which is entered in one step or in several."""
+    texts = []
+    for implausible in (False, True):
+        service = serve(folder=console_folder(tmp_path / f"staff{implausible}", plausible=(0.0, 100.0)))
+        watched = Watched(service, tmp_path / f"log{implausible}")
+        service.ask(0)
+        path, bodies = "/v1/staff/queries/1/measurement", [{"value": 3.0}]
+        if implausible:
+            bodies = [{"value": 300.0}, {"value": 300.0, "confirm": True}]
+        found = [
+            watched.client.put(path, json=each, headers=service.staff).status_code for each in bodies
+        ]
+        assert found == ([422, 200] if implausible else [200])
+        watched.client.get("/console/questions/1")
+        watched.client.get(f"/console/{'questions/1/confirm' if implausible else ''}")
+        texts.append(counted(watched.metrics))
+        watched.log.close()
+    assert texts[0] == texts[1]
+    watched.metrics.observe("-", "POST", "/console/questions/{number}/retry", 503, 0.1)
+    assert watched.samples["curator_requests_total", "-", "503", "staff"] == 1
+
+
+def test_messages_about_failures_are_not_counted(serve, tmp_path):
+    service = serve(folder=console_folder(tmp_path / "program", objective="lab:total"))
+    sent = Counter()
+    metrics = Metrics(service.store, notified=sent)
+    before = counted(metrics)
+    sent["sent"] += 1
+    assert counted(metrics) == before
 
 
 def test_strangers_cannot_make_new_series(watched):

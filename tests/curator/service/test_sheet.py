@@ -8,6 +8,7 @@ from helpers.planted import NUMBER, TEXT
 from hypothesis import given
 from hypothesis import strategies as st
 
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
 from botorch_private.curator.service.sheet import (
     DELIMITERS,
     SheetForm,
@@ -41,7 +42,7 @@ def test_what_was_written_is_read_whatever_parts_the_cells(rows, delimiter):
     text = written([(harmless(name), repr(value), "", "") for name, value in rows], delimiter)
     sheet = read_sheet(text, SheetForm())
     assert sheet == (
-        [SheetRow(i, name, value, None, "") for i, (name, value) in enumerate(rows, start=2)],
+        [SheetRow(i, name, value, UNSAID, "") for i, (name, value) in enumerate(rows, start=2)],
         [],
         0,
     )
@@ -56,7 +57,7 @@ def test_an_apostrophe_before_a_formula_is_taken_away_again(text):
 @given(values)
 def test_a_decimal_comma_is_read_where_it_is_declared_and_nowhere_else(value):
     text = f"identifier;value\na;{repr(value).replace('.', ',')}\n"
-    assert read_sheet(text, SheetForm(decimal=",")).rows == [SheetRow(2, "a", value, None, "")]
+    assert read_sheet(text, SheetForm(decimal=",")).rows == [SheetRow(2, "a", value, UNSAID, "")]
     pointed = "." in repr(value)
     assert len(read_sheet(text, SheetForm()).refused) == pointed
     refused = read_sheet(f"identifier;value\na;{value!r}\n", SheetForm(decimal=",")).refused
@@ -65,9 +66,13 @@ def test_a_decimal_comma_is_read_where_it_is_declared_and_nowhere_else(value):
 
 def test_columns_are_found_in_any_order_and_others_left_alone():
     text = "Comment\tother\tVALUE\t Date\tIdentifier\nfine\t9\t3.5\t2027-03-01\tA1\n\tx\t\t\tA2\n"
-    assert read_sheet(text, SheetForm()) == ([SheetRow(2, "A1", 3.5, "2027-03-01", "fine")], [], 1)
+    assert read_sheet(text, SheetForm()) == (
+        [SheetRow(2, "A1", 3.5, Circumstances("2027-03-01", None, "fine"), "")],
+        [],
+        1,
+    )
     form = SheetForm("sample", "result")
-    assert read_sheet("result,sample,value\n1,a,2\n", form).rows == [SheetRow(2, "a", 1.0, None, "")]
+    assert read_sheet("result,sample,value\n1,a,2\n", form).rows == [SheetRow(2, "a", 1.0, UNSAID, "")]
 
 
 def test_empty_rows_count_as_a_spreadsheet_counts_them():

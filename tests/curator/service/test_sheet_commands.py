@@ -91,7 +91,10 @@ def test_a_worklist_is_a_table_that_can_be_narrowed(clinic, capsys):
     assert [line.split()[1] for line in late[1:]] == [names[1]]
     found = run(capsys, "worklist", "clinic", "--find", names[2].lower())[1].splitlines()
     assert [line.split()[1] for line in found[1:]] == [names[2]]
-    assert run(capsys, "worklist", "clinic", "--find", "zzz")[1] == "Nothing waits to be measured.\n"
+    assert (
+        run(capsys, "worklist", "clinic", "--find", "zzz")[1]
+        == "Nothing like that waits to be measured.\n"
+    )
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
@@ -102,7 +105,9 @@ def test_rows_that_are_refused_are_told_by_number_and_nothing_is_stored(clinic, 
     assert code == 1
     words = "would be" if dry else "was"
     assert out == f"Nothing {words} stored, since rows are refused: 3\n"
-    assert [line.partition(":")[0] for line in err.splitlines()] == ["row 3", "row 4", "row 5"]
+    *rows, advice = err.splitlines()
+    assert [line.partition(":")[0] for line in rows] == ["row 3", "row 4", "row 5"]
+    assert advice == "If values outside the plausible range are right, say --accept-implausible."
     assert found_in(out, err) == []
     assert outcomes(clinic) == [None] * 4
 

@@ -15,6 +15,7 @@ from helpers.patience import wait_until
 from botorch_private.curator.service.clock import Clock, stamp
 from botorch_private.curator.service.question import ServiceError, StorageError
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import data_of
 
 N = 20
 
@@ -99,7 +100,8 @@ def test_a_correction_keeps_what_was_there_before(store):
     assert (corrected.answer, corrected.revision) == (15.0, 1)
     assert store.correct(number, 15.0, "again", 2).result() == corrected
     kinds = [(event["kind"], event["detail"]) for event in store.events(number)]
-    assert kinds == [("asked", None), ("measured", None), ("corrected", "1.5: comma")]
+    assert kinds == [("asked", None), ("measured", None), ("corrected", "comma")]
+    assert data_of(store.events(number)[-1]) == {"value": 15.0, "answer": 15.0, "before": {"value": 1.5}}
 
 
 def test_a_withdrawn_row_may_be_asked_again(store):
@@ -343,9 +345,9 @@ def test_a_database_of_another_kind_or_version_is_refused(serve, tmp_path):
             Store(path)
         assert path.read_bytes() == content  # and it was not written to
     with sqlite3.connect(service.folder.database) as connection:
-        connection.execute("UPDATE fact SET value = '3' WHERE name = 'schema_version'")
+        connection.execute("UPDATE fact SET value = '4' WHERE name = 'schema_version'")
     connection.close()
-    with pytest.raises(ValueError, match="version is 3 where 2 is needed"):
+    with pytest.raises(ValueError, match="version is 4 where 3 is needed"):
         service.folder.open()
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from botorch_private.curator.service.agenda import ALL
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
+from botorch_private.curator.service.trail_check import check_database
 from botorch_private.curator.service.worklist import worklist_csv
 
 KILLS = 200
@@ -56,7 +57,7 @@ def test_a_sheet_is_stored_with_its_days_and_comments_and_may_be_sent_again(stor
     text = sheet_of((name, i) for i, name in enumerate(names_of(store)))
     told = []
     store.listen(told.append)
-    assert take_in(store, text, SheetForm(), token=2, dry=False)[:4] == (8, 0, 0, [])
+    assert take_in(store, text, SheetForm(), token=2, dry=False)[:5] == (8, 0, 0, 0, [])
     assert [query.outcome for query in store.queries()] == list(range(8))
     assert [query.id for query in told] == list(range(1, 9))
     found = store._all("SELECT measured_on, comment FROM query")
@@ -66,7 +67,7 @@ def test_a_sheet_is_stored_with_its_days_and_comments_and_may_be_sent_again(stor
         (2, f"from a sheet, row {i}") for i in range(2, 10)
     ]
     before = contents(store)
-    assert take_in(store, text, SheetForm(), token=2, dry=False)[:4] == (0, 8, 0, [])
+    assert take_in(store, text, SheetForm(), token=2, dry=False)[:5] == (0, 0, 8, 0, [])
     assert contents(store) == before
 
 
@@ -92,6 +93,7 @@ def test_every_row_that_cannot_be_stored_is_told_and_nothing_is_stored(store):
     for dry in (True, False):
         taken = take_in(store, text, SheetForm(), token=2, dry=dry)
         assert [(each.row, each.why.split(":")[0]) for each in taken.refused] == [
+            (2, "this value is stored with another date, instrument or comment"),
             (3, "another value is stored for this record"),
             (4, "nobody asks for this record"),
             (6, "it is about the same record as row 5"),
@@ -100,7 +102,10 @@ def test_every_row_that_cannot_be_stored_is_told_and_nothing_is_stored(store):
             (9, "its value is outside the plausible range"),
             (11, "Type the number alone, without a unit or spaces inside, as in 3.5, -12 or 1.5e-3."),
         ]
-        assert (taken.same, taken.empty, taken.implausible) == (1, 1, 1)
+        assert (taken.same, taken.empty, taken.implausible) == (0, 1, 1)
+        if not dry:  # the refusal is an event
+            assert before[1].append(contents(store)[1][-1]) is None
+            assert store.events()[-1]["data"] == '{"place":"sheet","rows":8,"why":"sheet"}'
         assert contents(store) == before
 
 
@@ -142,7 +147,7 @@ def test_a_worklist_that_is_filled_in_is_taken(tmp_path):
         unit = store.facts.outcome_unit
         filled = [row.replace(f",,{unit},", f",{i}.5,{unit},") for i, row in enumerate(rows)]
         taken = take_in(store, "\n".join([head, *filled]), SheetForm(), token=2, dry=False)
-        assert taken[:4] == (8, 0, 0, [])
+        assert taken[:5] == (8, 0, 0, 0, [])
         assert [query.outcome for query in store.queries()] == [i + 0.5 for i in range(8)]
 
 
@@ -227,6 +232,7 @@ def test_kills_while_a_sheet_is_stored_leave_all_of_it_or_nothing(tmp_path):
             with closing(type(folder)(place).open()) as store:
                 measured = [query.state for query in store.queries()].count("measured")
                 events = [each["kind"] for each in store.events()].count("measured")
+                assert check_database(store).problem == ""
             assert measured == events
             counts.append(measured)
             undisturbed += kill < 3 and measured == n

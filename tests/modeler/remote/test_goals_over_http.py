@@ -96,7 +96,7 @@ def test_optimize_ends_with_what_the_goal_asks_for(serve, optimize, tmp_path):
         return out, sorted(rows, key=values.__getitem__)
 
     out, rows = searched("--minimize")
-    assert out.endswith(f"Best of 8: row {rows[0]}, {values[rows[0]]:.6g}.\n")
+    assert out.endswith(f"Best of 8, the smallest: row {rows[0]}, {values[rows[0]]:.6g}.\n")
     out, rows = searched("--best", "3")
     assert "The 3 best of 8, by the posterior mean:\n" in out
     assert f"  row {rows[-1]}: {values[rows[-1]]:.6g}\n" in out
@@ -107,7 +107,7 @@ def test_optimize_ends_with_what_the_goal_asks_for(serve, optimize, tmp_path):
     assert "If the model is right, " in out
     out, rows = searched("--target", "0.3")
     near = min(rows, key=lambda row: abs(values[row] - 0.3))
-    assert out.endswith(f"Best of 8: row {near}, {values[near]:.6g}.\n")
+    assert out.endswith(f"Best of 8, the nearest to 0.3: row {near}, {values[near]:.6g}.\n")
     out, _ = searched("--above", "1e6")
     assert "None of 8 measured rows is above 1e+06." in out
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from botorch_private.curator.service.agenda import HOURS
-from botorch_private.curator.service.console.confirm import problem_of
 from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.queue import address_of_wanted
@@ -17,7 +16,7 @@ from botorch_private.curator.service.console.typed import names_of
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import OPEN, ServiceError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import read_day, read_note
+from botorch_private.curator.service.typed_values import problem_of, read_day, read_note
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
 _TAKEN = ConsoleError(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from fastapi import Request
 from starlette.responses import Response
@@ -16,15 +15,6 @@ from botorch_private.curator.service.question import Question, ServiceError
 from botorch_private.curator.service.staff_api import refuse_implausible
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.typed_values import read_value
-
-
-def problem_of(read: Callable[[str], Any], text: str) -> str:
-    """Why a text cannot be read; empty if it can."""
-    try:
-        read(text)
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 def is_confirmed(store: Store, value: float, form: Mapping[str, str]) -> bool:
@@ -68,6 +58,7 @@ def confirm_page(
         query=query,
         value=value,
         reason=draft.reason,
+        draft=draft,
         corrects=corrects,
         implausible=not is_confirmed(store, value, {}),
         missed=missed,

@@ -7,18 +7,26 @@ import asyncio
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
-from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
-from botorch_private.curator.service.console.history import history
+from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed
+from botorch_private.curator.service.console.guard import (
+    ConsoleRoute,
+    FormOf,
+    SessionOf,
+    note_refusal,
+    storage_words,
+)
+from botorch_private.curator.service.console.history import Happened, history
+from botorch_private.curator.service.console.measured_how import circumstances_of, draft_of, problems_of
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.typed import drop, keep, typed
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
-from botorch_private.curator.service.question import OPEN, Question, ServiceError, StorageError
+from botorch_private.curator.service.question import OPEN, Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import read_reason, read_value
+from botorch_private.curator.service.typed_values import problem_of, read_reason, read_value
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
 
@@ -37,6 +45,7 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
         query=query,
         draft=draft,
         problem="" if draft is None else problem_of(read_value, draft.value),
+        problems=problems_of(draft or Draft(), today(store.clock())),
         enters=may_enter(store, query),
     )
 
@@ -46,9 +55,11 @@ async def check(number: Number, request: Request, session: SessionOf, form: Form
     """Keep a typed value, and have it confirmed if it is one."""
     store: Store = request.app.state.store
     store.query(number)  # refuses what is not a question
-    text = form.get("value", "")
-    waits = not problem_of(read_value, text)
-    await keep(store, session, "value", number, Draft(text), waits=waits)
+    draft = draft_of(form, typed(store, session, "value", number))
+    waits = _can_be_read(store, draft)
+    if not waits:
+        note_refusal(request, session, "unreadable")
+    await keep(store, session, "value", number, draft, waits=waits)
     return go_to(f"/console/questions/{number}{'/confirm' if waits else ''}")
 
 
@@ -59,7 +70,7 @@ async def confirm(number: Number, request: Request, session: SessionOf) -> Respo
     query, draft = store.query(number), typed(store, session, "value", number)
     if query.state not in OPEN:
         return _settled_page(request, session, query, draft)
-    if draft is None or problem_of(read_value, draft.value):
+    if draft is None or not _can_be_read(store, draft):
         return go_to(f"/console/questions/{number}")
     return confirm_page(request, session, query, draft)
 
@@ -69,21 +80,24 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
     """Store a confirmed value. The same one again changes nothing."""
     store: Store = request.app.state.store
     store.query(number)
-    draft = Draft(form.get("value", ""))
-    waits = not problem_of(read_value, draft.value)
+    draft = draft_of(form)
+    waits = _can_be_read(store, draft)
     await keep(store, session, "value", number, draft, waits=waits)
     if not waits:
+        note_refusal(request, session, "unreadable")
         return go_to(f"/console/questions/{number}")
-    value = read_value(draft.value)
+    value, said = read_value(draft.value), circumstances_of(draft, today(store.clock()))
     if not is_confirmed(store, value, form):
+        note_refusal(request, session, "implausible")
         return confirm_page(request, session, store.query(number), draft, missed=True)
     try:
-        await asyncio.wrap_future(store.measure(number, value, session.token))
+        await asyncio.wrap_future(store.measure(number, value, session.token, said))
     except StorageError as error:
         return confirm_page(request, session, store.query(number), draft, failure=storage_words(error))
     except ServiceError as error:
         if error.code not in ("measured", "withdrawn"):
             raise
+        note_refusal(request, session, error.code)
         return _settled_page(request, session, store.query(number), draft)
     await drop(store, session, "value", number, stored=True)
     return go_to(f"/console?done={number}")
@@ -116,6 +130,7 @@ async def refuse(number: Number, request: Request, session: SessionOf, form: For
     store.query(number)
     session.keep("refusal", number, Draft(reason=form.get("reason", "")))
     if problem_of(read_reason, form.get("reason", "")):
+        note_refusal(request, session, "no_reason")
         return go_to(f"/console/questions/{number}/refusal")
     reason = read_reason(form["reason"])
     try:
@@ -146,18 +161,35 @@ async def retry(number: Number, request: Request, session: SessionOf, _: FormOf)
     return go_to(f"/console?done={number}")
 
 
+def _last(store: Store, query: Question) -> Happened:
+    """What settled a question, or happened last before anything was refused."""
+    return [each for each in history(store, query) if not each.is_refusal][-1]
+
+
+def _can_be_read(store: Store, draft: Draft) -> bool:
+    """Whether all that was typed can be."""
+    problems = problems_of(draft, today(store.clock()))
+    return not (problem_of(read_value, draft.value) or any(problems.values()))
+
+
 def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
     """Say what is stored already, by a second click or somebody else, and what became of a value."""
-    value = None if draft is None or problem_of(read_value, draft.value) else read_value(draft.value)
+    store: Store = request.app.state.store
+    value, others = None, False
+    if draft is not None and _can_be_read(store, draft):
+        value = read_value(draft.value)
+        others = circumstances_of(draft, today(store.clock())).change(query.circumstances)
     conflict = value is not None and value != query.outcome
+    others = others and not conflict and query.state == State.MEASURED
     return page(
         request,
         "settled.html",
         session,
-        status=409 if conflict else 200,
+        status=409 if conflict or others else 200,
         query=query,
+        others=others,
         typed=value if conflict else None,
-        last=history(request.app.state.store, query)[-1],
+        last=_last(store, query),
     )
 
 

@@ -21,7 +21,7 @@ from botorch_private.curator.service.console.pages import (
     sentence,
 )
 from botorch_private.curator.service.console.sessions import Session, Sessions
-from botorch_private.curator.service.errors import STATUS, public_message
+from botorch_private.curator.service.errors import STATUS, asked_number, public_message
 from botorch_private.curator.service.limits import LARGEST_BODY
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
@@ -31,11 +31,18 @@ _FOREIGN = ConsoleError(
     403,
     "This form was not sent by the console",
     "Nothing was stored. Open the console again and send the form from there.",
+    "foreign_form",
 )
 _NO_FORM = ConsoleError(
     400,
     "This form cannot be read",
     "Nothing was stored. Open the console again and send the form from there.",
+)
+_SEVERAL = ConsoleError(
+    409,
+    "Records have several outcomes here",
+    "This console takes one number for each record. Enter values by a program of yours, at the address "
+    "/v1/staff/queries; 'curator worklist' and 'curator export' show the records.",
 )
 _NOTHING = ConsoleError(404, "There is nothing at this address", "Go on from the queue.")
 
@@ -55,10 +62,18 @@ def found_session(request: Request) -> Session | None:
     return sessions_of(request).find(request.cookies.get(COOKIE), used=used)
 
 
+def note_refusal(request: Request, session: Session | None, why: str) -> None:
+    """Note that something was refused; see `Refusals`."""
+    token = None if session is None else session.token
+    request.app.state.refusals.note(why, "console", token=token, query=asked_number(request))
+
+
 async def _session(request: Request) -> Session:
     session = found_session(request)
     if session is None:
         raise LoggedOutError
+    if request.app.state.store.facts.outcomes:
+        raise _SEVERAL
     return session
 
 
@@ -180,10 +195,13 @@ class ConsoleRoute(APIRoute):
                 was_in = COOKIE in request.cookies or request.method == "POST"
                 return go_to(f"/console/login{'?ended=1' if was_in else ''}")
             except ConsoleError as error:
+                if error.why:
+                    note_refusal(request, found_session(request), error.why)
                 problem = error
             except StorageError as error:
                 problem = ConsoleError(503, "Nothing was stored", storage_words(error))
             except ServiceError as error:
+                note_refusal(request, found_session(request), error.code)
                 words = sentence(error.message)
                 problem = ConsoleError(STATUS[error.code], "This cannot be done", words)
             except RequestValidationError:

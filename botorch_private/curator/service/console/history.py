@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from botorch_private.curator.service.console.shown import number, when
 from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import data_of
 
 _WORDS = {
     "asked": "asked",
@@ -21,7 +23,20 @@ _WORDS = {
     "taken": "taken, until",
     "released": "given back",
     "arranged": "day and note were set",
+    "refused": "nothing was stored",
 }
+_REFUSED = {
+    "unreadable": "what was typed could not be read",
+    "implausible": "the value was outside the plausible range, and nobody had confirmed it",
+    "measured": "another value was stored already",
+    "withdrawn": "it would not be measured",
+    "measuring": "a program worked on it",
+    "told": "the modeler had read the answer",
+    "revised": "somebody else had corrected it meanwhile",
+    "no_reason": "there was no reason",
+    "foreign_form": "the form was not sent by the console",
+}
+_NAMES = {"day": "date", "instrument": "instrument", "comment": "comment"}
 
 
 class Happened(NamedTuple):
@@ -31,15 +46,23 @@ class Happened(NamedTuple):
         time: When, UTC, ISO 8601.
         who: Name of whoever did it.
         what: In words.
+        value: The value that was stored; None: none, or an earlier version did not say it.
         before: The value that a correction replaced; None: none.
         reason: As it was given; may be empty.
+        said: Names and texts of date, instrument and comment that were stored.
+        said_before: Those that a correction replaced.
+        is_refusal: Whether something was refused.
     """
 
     time: str
     who: str
     what: str
+    value: str | None
     before: str | None
     reason: str
+    said: list[tuple[str, str]]
+    said_before: list[tuple[str, str]]
+    is_refusal: bool
 
 
 def history(store: Store, query: Question) -> list[Happened]:
@@ -47,14 +70,39 @@ def history(store: Store, query: Question) -> list[Happened]:
     names = {token.id: token.name for token in store.tokens.all()}
     happened = []
     for event in store.events(query.id):
-        before, reason, kind = None, event["detail"] or "", str(event["kind"])
-        if kind == "corrected":
+        data, reason, kind = data_of(event), event["detail"] or "", str(event["kind"])
+        data = data if isinstance(data, dict) else {}
+        before = data.get("before", {})
+        if kind == "corrected" and not data:  # of an earlier version
             old, _, reason = reason.partition(": ")
-            before = number(float(old))
-        nobody = "the curator" if kind == "known" or (kind == "measured" and reason) else "the program"
+            before = {"value": float(old)}
+        by_curator = kind in ("known", "corrected") or (kind == "measured" and reason)
+        nobody = "the curator" if by_curator else "somebody" if kind == "refused" else "the program"
         who = names.get(event["token"], nobody)
         if kind == "taken":
             reason = when(reason)
+        if kind == "refused":
+            reason = _REFUSED.get(data.get("why", ""), "")
         what = _WORDS.get(kind, kind)
-        happened.append(Happened(event["time"], who, what, before, reason))
+        happened.append(
+            Happened(
+                event["time"],
+                who,
+                what,
+                _shown(data),
+                _shown(before),
+                reason,
+                _said(data),
+                _said(before),
+                kind == "refused",
+            )
+        )
     return happened
+
+
+def _shown(data: Mapping[str, Any]) -> str | None:
+    return number(float(data["value"])) if "value" in data else None
+
+
+def _said(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(words, str(data[name])) for name, words in _NAMES.items() if data.get(name)]

@@ -20,6 +20,8 @@ from botorch_private.curator.service.console.guard import (
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.errors import STATUS
 from botorch_private.curator.service.question import ServiceError
+from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.trail import note
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _ENDED = (
@@ -43,8 +45,8 @@ async def login_page(request: Request, ended: str = "", out: str = "") -> Respon
     """The form for the token."""
     if found_session(request) is not None:
         return go_to("/console")
-    note = _ENDED if ended else "You are logged out." if out else ""
-    return page(request, "login.html", None, problem="", note=note)
+    words = _ENDED if ended else "You are logged out." if out else ""
+    return page(request, "login.html", None, problem="", note=words)
 
 
 @router.post("/login")
@@ -53,7 +55,7 @@ async def login(request: Request) -> Response:
     form = await read_form(request)
     try:
         token = request.app.state.access.check(
-            form.get("token", "").strip(), "staff", address_of(request)
+            form.get("token", "").strip(), "staff", address_of(request), "console"
         )
     except ServiceError as error:
         headers = {}
@@ -72,6 +74,7 @@ async def login(request: Request) -> Response:
             note="",
         )
     sessions = sessions_of(request)
+    _note(request, "login", token.id)
     sessions.end(request.cookies.get(COOKIE))
     answer = go_to("/console")
     answer.set_cookie(
@@ -85,6 +88,15 @@ async def login(request: Request) -> Response:
     return answer
 
 
+def _note(request: Request, kind: str, token: int) -> None:
+    """Note who comes and goes. The disk may refuse that, and people must get in all the same.
+
+    The writer keeps the order: nothing that a session stores comes before its log-in.
+    """
+    store: Store = request.app.state.store
+    store.submit(lambda connection: note(connection, store.clock(), kind, token=token))
+
+
 def _over_tls(request: Request) -> bool:
     """Whether the browser speaks TLS, if only to a proxy that speaks plain HTTP to this server."""
     origin = request.headers.get("origin", "")  # it was checked to be the console's own
@@ -92,8 +104,9 @@ def _over_tls(request: Request) -> bool:
 
 
 @router.post("/logout")
-async def logout(request: Request, _: SessionOf, __: FormOf) -> Response:
+async def logout(request: Request, session: SessionOf, _: FormOf) -> Response:
     """End the session."""
+    _note(request, "logout", session.token)
     ended = sessions_of(request).end(request.cookies.get(COOKIE))
     if ended is not None:
         await asyncio.wrap_future(ended)  # else a restart would bring it back

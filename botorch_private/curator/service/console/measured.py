@@ -7,30 +7,48 @@ import asyncio
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed, problem_of
-from botorch_private.curator.service.console.guard import ConsoleRoute, FormOf, SessionOf, storage_words
+from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.console.confirm import confirm_page, is_confirmed
+from botorch_private.curator.service.console.guard import (
+    ConsoleRoute,
+    FormOf,
+    SessionOf,
+    note_refusal,
+    storage_words,
+)
 from botorch_private.curator.service.console.history import history
+from botorch_private.curator.service.console.measured_how import (
+    circumstances_of,
+    draft_from,
+    draft_of,
+    is_change,
+    problems_of,
+)
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.paging import PAGE_LENGTH, pages_of
+from botorch_private.curator.service.console.shown import number as shown_number
 from botorch_private.curator.service.console.typed import drop, keep, typed
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import read_reason, read_value
+from botorch_private.curator.service.typed_values import problem_of, read_reason, read_value
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
 _REVISED = ConsoleError(
     409,
     "Somebody else corrected this value meanwhile",
     "Nothing of yours was stored. Look at it under Measured, where what you typed is kept.",
+    "revised",
 )
 _TOLD = ConsoleError(
     409,
     "It is too late for a correction",
     "The modeler has read this answer, with its noise. A corrected answer would carry the same noise, "
     "so the two together would tell more than was promised. What is stored stays; nothing was changed.",
+    "told",
 )
+_FIELDS = ("value", "reason", "day", "instrument", "comment")
 
 
 @router.get("")
@@ -61,11 +79,11 @@ async def value(number: Number, request: Request, session: SessionOf, done: str 
         "value.html",
         session,
         query=query,
-        draft=draft or Draft(),
-        problems=("", "") if draft is None else _problems(query, draft),
+        draft=draft or draft_from(query.circumstances),
+        problems=dict.fromkeys(_FIELDS, "") if draft is None else _problems(store, query, draft),
         stored=bool(done),
         history=history(store, query),
-        too_late=store.facts.outcome_range is not None and query.told,
+        too_late=store.facts.is_noised and query.told,
     )
 
 
@@ -74,8 +92,15 @@ async def check(number: Number, request: Request, session: SessionOf, form: Form
     """Keep a typed correction, and have it confirmed if it is one."""
     store: Store = request.app.state.store
     query = _measured(request, number)
-    draft = Draft(form.get("value", ""), form.get("reason", ""))
-    waits = not any(_problems(query, draft))
+    draft = draft_of(
+        form, typed(store, session, "correction", number) or draft_from(query.circumstances)
+    )
+    assert isinstance(query.outcome, float)  # of several outcomes there is no console
+    if not draft.value.strip() and is_change(store, query, draft):  # of what is said about it alone
+        draft = draft._replace(value=shown_number(query.outcome))
+    waits = not any(_problems(store, query, draft).values())
+    if not waits:
+        note_refusal(request, session, "unreadable")
     await keep(store, session, "correction", number, draft, waits=waits)
     return go_to(f"/console/measured/{number}{'/confirm' if waits else ''}")
 
@@ -85,7 +110,7 @@ async def confirm(number: Number, request: Request, session: SessionOf) -> Respo
     """Show a correction large, beside what it replaces."""
     store: Store = request.app.state.store
     query, draft = _measured(request, number), typed(store, session, "correction", number)
-    if draft is None or any(_problems(query, draft)):
+    if draft is None or any(_problems(store, query, draft).values()):
         return go_to(f"/console/measured/{number}")
     return confirm_page(request, session, query, draft, corrects=True)
 
@@ -95,8 +120,11 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
     """Store a confirmed correction. The same one again changes nothing."""
     store: Store = request.app.state.store
     query = _measured(request, number)
-    draft = Draft(form.get("value", ""), form.get("reason", ""))
-    if problem_of(read_value, draft.value) or problem_of(read_reason, draft.reason):
+    draft = draft_of(form, draft_from(query.circumstances))
+    problems = _problems(store, query, draft)
+    problems["value"] = problem_of(read_value, draft.value)  # the same value again is not an error here
+    if any(problems.values()):
+        note_refusal(request, session, "unreadable")
         session.keep("correction", number, draft)
         return go_to(f"/console/measured/{number}")
     new = read_value(draft.value)
@@ -104,12 +132,18 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
         session.keep("correction", number, draft)
         raise _REVISED
     if not is_confirmed(store, new, form):
+        note_refusal(request, session, "implausible")
         return confirm_page(request, session, query, draft, corrects=True, missed=True)
     try:
-        reason = read_reason(draft.reason)
-        await asyncio.wrap_future(
-            store.correct(number, new, reason, session.token, revision=query.revision)
+        corrected = store.correct(
+            number,
+            new,
+            read_reason(draft.reason),
+            session.token,
+            revision=query.revision,
+            circumstances=circumstances_of(draft, today(store.clock())),
         )
+        await asyncio.wrap_future(corrected)
     except StorageError as error:
         text = storage_words(error)
         return confirm_page(request, session, query, draft, corrects=True, failure=text)
@@ -140,9 +174,10 @@ def _measured(request: Request, number: int) -> Question:
     return query
 
 
-def _problems(query: Question, draft: Draft) -> tuple[str, str]:
-    """What is wrong with the value and with the reason of a correction."""
+def _problems(store: Store, query: Question, draft: Draft) -> dict[str, str]:
+    """What is wrong with each field of a correction; empty texts: nothing."""
     wrong = problem_of(read_value, draft.value)
-    if not wrong and read_value(draft.value) == query.outcome:
+    problems = problems_of(draft, today(store.clock()))
+    if not (wrong or any(problems.values()) or is_change(store, query, draft)):
         wrong = "This is the value that is stored already."
-    return wrong, problem_of(read_reason, draft.reason)
+    return {"value": wrong, "reason": problem_of(read_reason, draft.reason), **problems}

@@ -13,9 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from starlette.responses import Response
 
-from botorch_private.curator.service.agenda import ALL
+from botorch_private.curator.service.agenda import ALL, today
 from botorch_private.curator.service.console import shown
 from botorch_private.curator.service.console.sessions import Session
+from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 
@@ -49,7 +50,9 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(when=shown.when, ago=shown.ago, number=shown.number, with_unit=shown.with_unit)
+_templates.globals.update(
+    when=shown.when, ago=shown.ago, number=shown.number, with_unit=shown.with_unit, none_typed=Draft()
+)
 
 
 class ConsoleError(Exception):
@@ -59,11 +62,12 @@ class ConsoleError(Exception):
         status: Of the answer.
         title: In a few words.
         message: What to do.
+        why: A word for the event that says that something was refused; empty: there is none.
     """
 
-    def __init__(self, status: int, title: str, message: str) -> None:
+    def __init__(self, status: int, title: str, message: str, why: str = "") -> None:
         super().__init__(title)
-        self.status, self.title, self.message = status, title, message
+        self.status, self.title, self.message, self.why = status, title, message, why
 
 
 def page(
@@ -95,7 +99,8 @@ def page(
         known |= {
             "facts": store.facts,
             "unit": store.facts.outcome_unit,
-            "now": store.clock(),
+            "now": (now := store.clock()),
+            "today": today(now),
             "waiting": store.agenda.count(ALL, session.token),
             "by_program": ":" in store.facts.objective,
         }

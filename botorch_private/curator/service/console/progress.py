@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
@@ -23,11 +25,11 @@ async def progress(request: Request, session: SessionOf) -> Response:
     store: Store = request.app.state.store
     measured, best = store.count(State.MEASURED), store.best()
     found = store.last_asked(State.MEASURED, _MOST_SHOWN)
-    values = [query.outcome for query in found if query.outcome is not None]
+    values: list[Any] = [query.outcome for query in found if query.outcome is not None]
     goal = goal_from_dict(store.facts.goal)
     first = measured - len(values) + 1
     before = store.best(before=found[0].id) if found else None
-    start = [] if before is None or before.outcome is None else [before.outcome]
+    start: list[Any] = [] if before is None or before.outcome is None else [before.outcome]
     running = goal.best_so_far([*start, *values])[len(start) :]
     rows = [
         (first + i, query.id, store.identifier(query.row), value, largest)

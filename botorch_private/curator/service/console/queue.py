@@ -116,7 +116,7 @@ def _done(store: Store, query: Question) -> str:
     """What became of a question; read from the disk, so that it is true after a reload as well."""
     identifier = store.identifier(query.row)
     if query.state == State.MEASURED:
-        assert query.outcome is not None
+        assert isinstance(query.outcome, float)  # of several outcomes there is no console
         return f"Stored: {identifier} is {with_unit(query.outcome, store.facts.outcome_unit)}."
     if query.state == State.WITHDRAWN:
         return f"Stored: {identifier} will not be measured. Its measurement is free again."

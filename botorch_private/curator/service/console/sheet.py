@@ -16,6 +16,7 @@ from botorch_private.curator.service.console.guard import (
     FormOf,
     SessionOf,
     UploadOf,
+    note_refusal,
     storage_words,
 )
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
@@ -31,14 +32,17 @@ router = APIRouter(prefix="/console/sheet", route_class=ConsoleRoute, include_in
 _MOST_SHOWN = 100
 _LONGEST_NAME = 100
 _CHANGED = ConsoleError(
-    409, "This is not the sheet that you looked at", "Nothing was stored. Look at it again under Sheet."
+    409,
+    "This is not the sheet that you looked at",
+    "Nothing was stored. Look at it again under Sheet.",
+    "changed",
 )
 
 
 @router.get("")
-async def sheet(request: Request, session: SessionOf, stored: str = "") -> Response:
+async def sheet(request: Request, session: SessionOf, stored: str = "", corrected: str = "") -> Response:
     """The form that sends a sheet, and the one that waits if there is any."""
-    return _form_page(request, session, SheetForm(), stored=stored)
+    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected)
 
 
 @router.post("")
@@ -52,6 +56,7 @@ async def send(request: Request, session: SessionOf, upload: UploadOf) -> Respon
         text = decoded(upload.content)
         await asyncio.to_thread(read_sheet, text, form, unit=store.facts.outcome_unit)
     except ValueError as error:
+        note_refusal(request, session, "unreadable")
         return _form_page(request, session, form, problem=f"{error}")
     await asyncio.wrap_future(store.sheets.keep(session.token, text, form))
     return go_to("/console/sheet/check")
@@ -85,7 +90,7 @@ async def store_it(request: Request, session: SessionOf, form: FormOf) -> Respon
     if taken.refused:
         return await _check_page(request, session, kept, missed=True)
     await asyncio.wrap_future(store.sheets.drop(kept.token))
-    return go_to(f"/console/sheet?stored={taken.stored}")
+    return go_to(f"/console/sheet?stored={taken.stored}&corrected={taken.corrected}")
 
 
 @router.post("/discard")
@@ -109,7 +114,13 @@ def _form_of(fields: Mapping[str, str]) -> SheetForm:
 
 
 def _form_page(
-    request: Request, session: Session, form: SheetForm, *, problem: str = "", stored: str = ""
+    request: Request,
+    session: Session,
+    form: SheetForm,
+    *,
+    problem: str = "",
+    stored: str = "",
+    corrected: str = "",
 ) -> Response:
     store: Store = request.app.state.store
     return page(
@@ -120,7 +131,8 @@ def _form_page(
         form=form,
         problem=f"{problem[:1].upper()}{problem[1:]}." if problem else "",
         waits=store.sheets.find(session.token) is not None,
-        stored=int(stored) if stored.isascii() and stored.isdigit() and len(stored) < 10 else None,
+        stored=_count(stored),
+        corrected=_count(corrected),
     )
 
 
@@ -146,6 +158,11 @@ async def _check_page(
         sent=kept.time,
         whose="" if kept.token == session.token else names_of(store)[kept.token],
     )
+
+
+def _count(text: str) -> int | None:
+    """A number that an address of ours has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _mark(kept: KeptSheet) -> str:

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from typing import NamedTuple
 
+from botorch_private.curator.service.console.measured_how import is_change
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.shown import with_unit
 from botorch_private.curator.service.drafts import Draft
@@ -89,7 +90,8 @@ def waiting(store: Store, session: Session) -> list[Typed]:
     names, found = names_of(store), []
     for kept in store.drafts.all(session.token):
         query, value = store.query(kept.query), read_value(kept.draft.value)
-        if query.outcome != value:  # else it was stored, by whomever
+        # Else it was stored, by whomever.
+        if query.outcome != value or (kept.kind == "correction" and is_change(store, query, kept.draft)):
             found.append(
                 Typed(
                     store.identifier(query.row),

@@ -70,10 +70,12 @@ def test_only_success_is_success_and_redirects_are_not_followed(status, wait, fo
         ("-5", 0, 0),
         ("9" * 50, 0, 0),
         ("999999999", 86400, 86400),
-        (format_datetime(datetime.now(UTC) + timedelta(hours=5)), 17000, 18001),
+        ("in 5 hours", 17000, 18001),
     ],
 )
 def test_what_a_receiver_asks_to_wait_is_read_or_ignored(text, least, most):
+    if text == "in 5 hours":  # not among the parameters: tests are collected twice, at two times
+        text = format_datetime(datetime.now(UTC) + timedelta(hours=5))
     with receiver() as kept:
         kept.statuses, kept.headers = [503], {"Retry-After": text}
         with pytest.raises(SendingError) as caught:
