@@ -97,9 +97,9 @@ class Findings(ABC):
         bound was wrong on real tables stands in the guide, under "Are we done?". It is too optimistic
         before 20 answers, and after searches that hardly explore.
 
-        With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one,
-        and with `Target` about answers that are nearer than the nearest one. With `Above` it is how many
-        unmeasured records above the threshold `above` may miss.
+        With `Minimize` better is smaller. With `TopK` it is about answers better than the k-th best one.
+        With `Target` it is the distance of the nearest answer, or 0 if no other is likely to be nearer.
+        With `Above` it is how many unmeasured records above the threshold `above` may miss.
 
         O(n) beyond the posterior of this round, which the next choice needs as well.
 

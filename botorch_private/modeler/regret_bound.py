@@ -106,10 +106,15 @@ def cautious(
     scatter is multiplied by 1.6. That number is no theorem. It was chosen by trial, as
     ``benchmarks/results/regret_bound.md`` of the source says.
 
+    Noise that a curator adds to answers is taken for Laplace noise, which has the heaviest tails of all
+    that it adds: its deviation is multiplied by the ratio of the quantiles of Laplace's and the normal
+    distribution at that chance, if that is above 1. A sum of normal and Laplace numbers is then exceeded
+    with no larger chance. For Gaussian noise that is wider than need be.
+
     Args:
         variance: Posterior variances of the unmeasured rows' objectives, without scatter, ``n`` numbers.
         scatter: Learned variance of what no record explains.
-        known: Variance of noise that is added to answers, where it is known.
+        known: Variance of noise that a curator adds to answers, where it is known.
         answers: How many answers the model was fitted to, ``t`` >= 2.
         level: As for `regret_bound`.
 
@@ -121,7 +126,8 @@ def cautious(
     validate.count(answers=answers, minimum=2)
     part = min(level / max(len(variance), 1), _LARGEST_PART)
     wider = float(stdtrit(answers - 1, part) / ndtri(part))
-    total = variance.double() + (_HEAVY_TAILS**2 * scatter + known)
+    laplace = max(1.0, -math.log(2 * part) / (-math.sqrt(2) * float(ndtri(part))))
+    total = variance.double() + (_HEAVY_TAILS**2 * scatter + laplace**2 * known)
     return total.clamp_min_(0.0).sqrt_().mul_(wider)
 
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 from helpers.labels import label_release
 from helpers.rounds import go_on, release_of
+from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import laplace, norm
 from scipy.stats import t as student
 
 from botorch_private import Curator, Modeler, NoPrivacy, OutcomeMechanism, PublicScaling, run
@@ -49,7 +50,8 @@ def slow_bound(modeler, level, left):
         scatter = likelihood.noise.item()
     part = level / len(left)
     wider = student.isf(part, len(modeler.history) - 1) / norm.isf(part)
-    deviation = wider * np.sqrt(variance[left] + unit * (1.6**2 * scatter + known))
+    tails = max(1.0, laplace.isf(part, scale=1 / math.sqrt(2)) / norm.isf(part))
+    deviation = wider * np.sqrt(variance[left] + unit * (1.6**2 * scatter + tails**2 * known))
     best = modeler.best.value
 
     def excess(margin):
@@ -169,11 +171,32 @@ def test_caution_fades_with_answers_and_never_narrows():
     plain = (variance + scatter).sqrt().double()
     few, many = (cautious(variance, scatter, answers=count) for count in (5, 1000))
     assert bool((few > many).all() and (many > plain).all())
-    # what is known exactly has no heavy tails, and a thousand answers tell the scale
-    known = cautious(variance, 0.0, 0.5, answers=100_000)
+    # what is known exactly has no heavier tails than it has, and many answers tell the scale
+    known = cautious(variance, 0.0, 0.5, answers=100_000, level=0.6)
     assert torch.allclose(known, plain, rtol=1e-4)
     for level in (0.6, 0.9):
         assert bool((cautious(variance, scatter, answers=5, level=level) > plain).all())
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05, 0.3, 1.0, 3.0, 100.0])
+@pytest.mark.parametrize("rows", [1, 50, 10_000, 1_000_000])
+def test_laplace_noise_on_a_normal_answer_goes_beyond_with_no_larger_chance(rows, spread):
+    level, scale = 0.05, 1.0
+    part = level / rows
+    variance = torch.full((rows,), spread**2, dtype=torch.float64)
+    deviation = float(cautious(variance, 0.0, 2 * scale**2, answers=100_000_000, level=level)[0])
+    reach = -norm.ppf(part) * deviation
+    if spread == 0:
+        assert laplace.sf(reach, scale=scale) <= part * (1 + 1e-4)
+        return
+
+    def beyond(z):
+        return norm.pdf(z) * laplace.sf(reach - spread * z, scale=scale)
+
+    kink = reach / spread  # where the noise has its peak
+    edges = sorted({-12.0, 12.0, min(kink, 12.0), *np.linspace(-12, 12, 25)})
+    chance = sum(quad(beyond, a, b)[0] for a, b in itertools.pairwise(edges))
+    assert chance <= part * (1 + 1e-4)
 
 
 # --- stopping ---

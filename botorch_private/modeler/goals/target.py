@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -14,7 +15,7 @@ from botorch_private.modeler.goals.knowledge import Knowledge
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit, ordered
 from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.posterior import DiscretePosterior
-from botorch_private.modeler.regret_bound import least_margin
+from botorch_private.modeler.regret_bound import sentence
 
 
 class Nearest(Pursuit[Target]):
@@ -40,30 +41,33 @@ class Nearest(Pursuit[Target]):
     def bound(
         self, left: AnswersLeft, deviation: Tensor, values: Sequence[float], level: float
     ) -> float:
-        """How much nearer than the nearest answer another record may answer.
+        """How far the nearest answer is from the value, or 0 if no other record is likely to be nearer.
 
-        With ``d`` the distance of that answer, another record is nearer than ``d - e`` with a chance of
-        at most ``sum_i Phi((v + d - e - m_i) / s_i) - Phi((v - d + e - m_i) / s_i)``. The bound is the
-        least ``e >= 0`` at which that is at most the level; at ``e = d`` it is 0.
+        With ``d`` that distance, another record is nearer with a chance of at most ``sum_i Phi((v + d -
+        m_i) / s_i) - Phi((v - d - m_i) / s_i)``. If that is at most the level, the bound is 0. Otherwise
+        it is ``d``: a record may answer the very value. Outcomes that come in steps do, which no density
+        tells, so that nothing between is claimed.
         """
         value = self.goal.value
-        distance = min(abs(y - value) for y in values) / left.scale
-        if not len(left.mean) or distance == 0:
-            return 0.0
+        distance = min(abs(y - value) for y in values)
+        reach = distance / left.scale
         gap = (left.mean - (value - left.origin) / left.scale).abs()
-
-        def expected(margin: float) -> float:
-            reach = max(distance - margin, 0.0)
-            near = torch.special.ndtr((reach - gap) / deviation)
-            return float((near - torch.special.ndtr((-reach - gap) / deviation)).sum())
-
-        return least_margin(expected, 0.0, distance, level) * left.scale
+        near = torch.special.ndtr((reach - gap) / deviation)
+        nearer = float((near - torch.special.ndtr((-reach - gap) / deviation)).sum())
+        return distance if nearer > level else 0.0
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
-        """Of one record that is nearer."""
-        much = f"{bound:.4g} {unit}".rstrip()
+        """Of one record that is nearer; of how much nearer, nothing."""
+        value = f"{self.goal.value:g}"
+        if bound == math.inf:
+            return sentence(bound, probability, unit)
+        if bound > 0:
+            much = f"{bound:.4g} {unit}".rstrip()
+            return (
+                f"Nothing can be excluded: the nearest answer is {much} from {value}, and one of the "
+                f"unmeasured records may well have answered nearer to it."
+            )
         return (
             f"If the fitted model is right, the chance that one of the unmeasured records would have "
-            f"answered nearer to {self.goal.value:g} by more than {much} is at most "
-            f"{100 * probability:.4g} %."
+            f"answered nearer to {value} than the nearest answer is at most {100 * probability:.4g} %."
         )

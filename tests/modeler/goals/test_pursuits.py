@@ -72,16 +72,11 @@ def test_each_goal_asks_for_the_row_with_the_largest_score(goal, exploration):
 
 def chance_of(goal, told, margin, mean, deviation):
     """Sum over rows of the chance that one is what the goal's bound is about, with a margin."""
-    if isinstance(goal, Target):
-        reach = min(abs(y - goal.value) for y in told) - margin
-        return np.sum(
-            norm.cdf(goal.value + reach, mean, deviation) - norm.cdf(goal.value - reach, mean, deviation)
-        )
     best = sorted(told)[-(goal.k if isinstance(goal, TopK) else 1)]
     return np.sum(norm.sf(best + margin, mean, deviation))
 
 
-@pytest.mark.parametrize("goal", [goal for goal in GOALS if type(goal) is not Above], ids=repr)
+@pytest.mark.parametrize("goal", [Maximize(), Minimize(), TopK(3)], ids=repr)
 @pytest.mark.parametrize("rounds", [6, 14])
 def test_the_bound_is_the_least_margin_of_its_formula(goal, rounds):
     modeler = Modeler(RELEASE, goal=goal, generator=seeded(3))
@@ -93,8 +88,22 @@ def test_the_bound_is_the_least_margin_of_its_formula(goal, rounds):
     bound = modeler.pursuit.bound(left, left.deviation, told, LEVEL)
     assert chance_of(goal, told, bound, mean, deviation) <= LEVEL * (1 + 1e-6)
     assert bound == 0 or chance_of(goal, told, bound * 0.999 - 1e-6, mean, deviation) > LEVEL
-    if isinstance(goal, Target):
-        assert bound <= min(abs(y - goal.value) for y in told)
+
+
+@pytest.mark.parametrize("rounds", [6, 14, 30])
+def test_the_bound_of_the_nearest_is_its_distance_unless_no_other_is_likely_to_be_nearer(rounds):
+    goal = Target(0.1)
+    modeler = Modeler(RELEASE, goal=goal, generator=seeded(3))
+    go_on(modeler, OUTCOMES, rounds)
+    left = [row for row in range(N) if row not in modeler.history.indices]
+    mean, deviation, _ = answers(modeler, left)
+    told = [value for _, value in modeler.history]
+    distance = min(abs(y - 0.1) for y in told)
+    ends = norm.cdf(0.1 + distance, mean, deviation), norm.cdf(0.1 - distance, mean, deviation)
+    nearer = float(np.sum(ends[0] - ends[1]))
+    left = modeler._answers_left(dict(modeler.history))
+    for level, expected in ((nearer * 1.001, 0.0), (nearer * 0.999, distance)):
+        assert modeler.pursuit.bound(left, left.deviation, told, level) == expected
 
 
 @pytest.mark.parametrize("rounds", [6, 14])
@@ -194,7 +203,18 @@ def test_the_gain_of_the_k_best_is_over_the_last_of_them_and_some_goals_have_non
             Modeler(RELEASE, goal=goal, history=history).expected_gain()
 
 
-@pytest.mark.parametrize("goal", GOALS, ids=repr)
+def test_of_how_much_nearer_a_record_may_be_nothing_is_said():
+    pursuit = Modeler(RELEASE, goal=Target(0.1)).pursuit
+    assert "2 kg from 0.1" in (text := pursuit.sentence(2.0, 0.05, "kg"))
+    assert text.startswith("Nothing can be excluded")
+    assert "%" not in text
+    assert "inf" not in pursuit.sentence(math.inf, 0.05, "kg")
+    text = pursuit.sentence(0.0, 0.05, "kg")
+    assert text.startswith("If the fitted model is right, the chance that ")
+    assert text.endswith("nearer to 0.1 than the nearest answer is at most 5 %.")
+
+
+@pytest.mark.parametrize("goal", [goal for goal in GOALS if type(goal) is not Target], ids=repr)
 def test_a_sentence_says_what_is_bounded_and_on_what_condition(goal):
     text = Modeler(RELEASE, goal=goal).pursuit.sentence(2.0, 0.05, "kg")
     assert text.startswith("If the fitted model is right, the chance that ")
