@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private._base.versioned import FileFormat
@@ -175,18 +176,19 @@ class ModelerState:
             )
 
     def _is_about_the_first_rows(self, release: Release | ReleasedParts) -> bool:
-        if self.rows is None or not isinstance(release, Release):
-            return False
-        if self.rows[0] > len(release.candidates):
+        if self.rows is None or not _is_whole(release) or self.rows[0] > len(release.candidates):
             return False
         return release.rows_digest(self.rows[0]) == self.rows[1]
 
 
 def rows_of(release: Release | ReleasedParts) -> tuple[int, str] | None:
     """How many rows a release has, and their SHA-256; None of one in parts, which does not grow."""
-    if not isinstance(release, Release):
-        return None
-    return len(release.candidates), release.rows_digest()
+    return (len(release.candidates), release.rows_digest()) if _is_whole(release) else None
+
+
+def _is_whole(release: Release | ReleasedParts) -> TypeGuard[Release]:
+    """Whether all rows are in this process."""
+    return isinstance(release, Release) and isinstance(release.candidates, Tensor)
 
 
 def _plain(value: Any) -> Any:
