@@ -15,6 +15,7 @@ from botorch_private.modeler.goals.knowledge import Knowledge, Outcomes
 from botorch_private.modeler.goals.pursuit import Exploring, Pursuit
 from botorch_private.modeler.models.answers_left import AnswersLeft
 from botorch_private.modeler.models.posterior import DiscretePosterior
+from botorch_private.modeler.regret_bound import sentence
 
 LIKELIER_THAN_NOT = 0.5
 
@@ -99,6 +100,8 @@ class AllAbove(Pursuit[Above]):
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of the records that the list lacks."""
+        if bound == math.inf:
+            return sentence(bound, probability, unit)
         level = f"{self.goal.threshold:g} {unit}".rstrip()
         return (
             f"If the fitted model is right, the chance that more than {bound:.0f} of the unmeasured "

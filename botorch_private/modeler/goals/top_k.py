@@ -42,6 +42,11 @@ class FirstK(Pursuit[TopK]):
 
     def sentence(self, bound: float, probability: float, unit: str = "") -> str:
         """Of one record that belongs among the k."""
+        if bound == math.inf:
+            return (
+                f"Nothing can be said of the unmeasured records yet: {self.goal.k} answers are needed, "
+                f"and they must not all be equal."
+            )
         much = f"{bound:.4g} {unit}".rstrip()
         return (
             f"If the fitted model is right, the chance that one of the unmeasured records would have "

@@ -203,6 +203,14 @@ def test_the_gain_of_the_k_best_is_over_the_last_of_them_and_some_goals_have_non
             Modeler(RELEASE, goal=goal, history=history).expected_gain()
 
 
+@pytest.mark.parametrize("goal", [None, Minimize(), Above(0.4), TopK(3), Target(0.1)], ids=str)
+def test_no_sentence_is_made_of_a_bound_that_is_not_there_yet(goal):
+    modeler = Modeler(RELEASE, goal=goal, history=[(0, 0.5), (1, 0.5)])
+    text = modeler.regret_sentence(unit="kg")
+    assert text.startswith("Nothing can be said of the unmeasured records yet")
+    assert "inf" not in text
+
+
 def test_of_how_much_nearer_a_record_may_be_nothing_is_said():
     pursuit = Modeler(RELEASE, goal=Target(0.1)).pursuit
     assert "2 kg from 0.1" in (text := pursuit.sentence(2.0, 0.05, "kg"))
