@@ -118,7 +118,17 @@ def test_a_server_goes_on_with_the_pair_that_was_read_last(tmp_path, pair):
 def test_without_anything_to_read_again_a_terminal_that_is_closed_ends_the_server(tmp_path):
     console_folder(tmp_path / "folder")
     command = [*SERVE, str(tmp_path / "folder"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline().startswith("http")
-        process.send_signal(signal.SIGHUP)
-        assert process.wait(timeout=20) == -signal.SIGHUP
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=_as_in_a_terminal
+    ) as process:
+        try:
+            assert process.stdout.readline().startswith("http")
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(timeout=20) == -signal.SIGHUP
+        finally:
+            process.kill()  # else leaving the block would wait for a server that goes on
+
+
+def _as_in_a_terminal():
+    """Tests may run under nohup, which has all that they start ignore SIGHUP."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
