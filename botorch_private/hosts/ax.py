@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ try:
     from ax.core.data import Data
     from ax.core.experiment import Experiment
     from ax.core.optimization_config import OptimizationConfig
+    from ax.core.parameter import ChoiceParameter, Parameter, ParameterType, RangeParameter
     from ax.core.types import ComparisonOp
     from ax.generation_strategy.external_generation_node import ExternalGenerationNode
 except ImportError as error:
@@ -80,16 +81,20 @@ class ModelerNode(ExternalGenerationNode):
         """Build a modeler of the trials so far.
 
         Raises:
-            ValueError: If the experiment has other parameters than the row, or what it looks for is not
-                there.
+            ValueError: If the parameter is not the row, a whole number in 0..n-1, or a trial is about
+                another point, or what is looked for is not there.
         """
-        if list(experiment.search_space.parameters) != [_ROW]:
-            raise ValueError(f"experiment must have one parameter, {_ROW}, the row of the release")
+        n = len(self.release.candidates)
+        if not _is_rows(experiment.search_space.parameters, n):
+            raise ValueError(
+                f"experiment must have one parameter, {_ROW}, the row of the release: "
+                f"an int in 0..{n - 1}"
+            )
         goal = goal_of(experiment.optimization_config) if self.goal is None else self.goal
         values = _values(data, experiment, goal)
         told, pending, skipped = {}, [], []
         for index, trial in sorted(experiment.trials.items()):
-            for row in (int(arm.parameters[_ROW]) for arm in trial.arms):  # type: ignore[arg-type]
+            for row in (validate.index(n, row=arm.parameters[_ROW]) for arm in trial.arms):
                 if index in values:
                     told[row] = values[index]
                 elif trial.status.is_terminal:
@@ -141,6 +146,19 @@ def goal_of(config: OptimizationConfig | None) -> Goal:
         return Scalarized(weights)
     ((_, weight),) = weights.items()
     return Maximize() if weight > 0 else Minimize()
+
+
+def _is_rows(parameters: Mapping[str, Parameter], n: int) -> bool:
+    """Whether the space is the rows 0..n-1.
+
+    In a wider one Ax itself may choose what is no row; of a narrower one the node chooses beside it.
+    """
+    parameter = parameters.get(_ROW)
+    if len(parameters) != 1 or parameter is None or parameter.parameter_type != ParameterType.INT:
+        return False
+    if isinstance(parameter, RangeParameter):
+        return (parameter.lower, parameter.upper) == (0, n - 1)
+    return isinstance(parameter, ChoiceParameter) and set(parameter.values) == set(range(n))
 
 
 def _values(data: Data, experiment: Experiment, goal: Goal) -> dict[int, Any]:

@@ -88,8 +88,10 @@ class ModelerRecommender:
             As many rows of the search space.
 
         Raises:
-            ValueError: If the space is another one, or what is looked for is not there.
+            ValueError: If the space is another one, or has a point that is no row, or what is looked for
+                is not there.
         """
+        n = len(self.release.candidates)
         if [parameter.name for parameter in searchspace.parameters] != [_ROW]:
             raise ValueError(
                 f"searchspace must have one parameter, {_ROW}: ModelerRecommender.search_space"
@@ -99,28 +101,34 @@ class ModelerRecommender:
         told: dict[int, Any] = {}
         if measurements is not None and len(measurements):  # an empty one has no columns
             columns = [measurements[name].tolist() for name in names]
-            for row, *numbers in zip(_rows(measurements), *columns, strict=True):
+            for row, *numbers in zip(_rows(measurements, n), *columns, strict=True):
                 told[row] = dict(zip(names, numbers, strict=True)) if goal.names else numbers[0]
-        pending = [] if pending_experiments is None else _rows(pending_experiments)
+        pending = [] if pending_experiments is None else _rows(pending_experiments, n)
         candidates, _ = searchspace.discrete.get_candidates()
-        open_rows = set(_rows(candidates)).union(told, pending)
+        open_rows = set(_rows(candidates, n)).union(told, pending)
         modeler = Modeler(
             self.release,
             goal=goal,
             history=told.items(),
             pending=[row for row in pending if row not in told],
-            skipped=[row for row in range(len(self.release.candidates)) if row not in open_rows],
+            skipped=[row for row in range(n) if row not in open_rows],
             generator=torch.Generator().manual_seed(self._seed),
             **self.settings,
         )
         waiting = len(modeler.pending)
         chosen = modeler.ask(waiting + batch_size)[waiting:]
-        index = dict(zip(_rows(candidates), candidates.index, strict=True))
+        index = dict(zip(_rows(candidates, n), candidates.index, strict=True))
         return searchspace.discrete.exp_rep.loc[[index[row] for row in chosen], :]
 
 
-def _rows(frame: pd.DataFrame) -> list[int]:
-    return [int(row) for row in frame[_ROW]] if len(frame) else []
+def _rows(frame: pd.DataFrame, n: int) -> list[int]:
+    """The rows of a frame, where BayBE keeps them as floats."""
+    if not len(frame):
+        return []
+    values = [float(value) for value in frame[_ROW]]
+    if not all(value.is_integer() and 0 <= value < n for value in values):
+        raise ValueError(f"{_ROW} must be a row of the release, a whole number in 0..{n - 1}")
+    return [int(value) for value in values]
 
 
 def _goal(objective: Any) -> Goal:

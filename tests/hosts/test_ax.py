@@ -20,7 +20,8 @@ from botorch_private import (
 pytest.importorskip("ax", reason="Ax is one of the packages for development", minversion="1.3")
 
 from ax.api.client import Client
-from ax.api.configs import RangeParameterConfig
+from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
+from ax.core import Arm
 from ax.generation_strategy.generation_strategy import GenerationStrategy
 
 from botorch_private.hosts.ax import ModelerNode, goal_of
@@ -127,6 +128,46 @@ def test_what_ax_may_not_ask_for_is_refused():
         goal_of(None)
     with pytest.raises(ValueError, match="outcome_noise"):
         ModelerNode(curator.release, outcome_noise=2.0)
+
+
+def space_of(kind, low, high):
+    return RangeParameterConfig(name="row", parameter_type=kind, bounds=(low, high))
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        pytest.param(space_of("float", 0, N - 1), id="points between rows"),
+        pytest.param(space_of("int", 0, N), id="one too many"),
+        pytest.param(space_of("int", -1, N - 1), id="below 0"),
+        pytest.param(space_of("int", 1, N), id="counted from 1"),
+        pytest.param(space_of("int", 0, 4), id="some rows alone"),
+        pytest.param(
+            ChoiceParameterConfig(name="row", parameter_type="int", values=[0, 1, N]), id="choices"
+        ),
+        pytest.param(
+            ChoiceParameterConfig(name="row", parameter_type="str", values=["0", "1"]), id="texts"
+        ),
+    ],
+)
+def test_a_space_that_is_not_the_rows_is_refused(parameter):
+    client = Client()
+    client.configure_experiment(parameters=[parameter])
+    client.configure_optimization(objective="cost")
+    node = ModelerNode(curator_of(["cost"]).release)
+    client.set_generation_strategy(GenerationStrategy(name="private", nodes=[node]))
+    with pytest.raises(ValueError, match=rf"the row of the release: an int in 0..{N - 1}"):
+        client.get_next_trials(max_trials=1)
+
+
+@pytest.mark.parametrize("point", [3.5, N, -1])
+def test_a_trial_about_a_point_that_is_no_row_is_refused(point):
+    client = client_of(ModelerNode(curator_of(["cost"]).release, seed=3))
+    trial = client._experiment.new_trial()
+    trial.add_arm(Arm(parameters={"row": 3}, name="theirs"))
+    trial.arm._parameters["row"] = point  # as a file of an experiment may hold it
+    with pytest.raises(ValueError, match="row must be a"):
+        client.get_next_trials(max_trials=1)
 
 
 def test_constraints_are_read_whatever_their_sign():

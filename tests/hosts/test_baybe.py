@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from helpers.draws import seeded
@@ -22,7 +23,9 @@ pytest.importorskip("baybe", reason="make baybe installs it beside the other pac
 
 from baybe import Campaign
 from baybe.objectives import ParetoObjective
+from baybe.parameters import NumericalDiscreteParameter
 from baybe.recommenders.base import RecommenderProtocol
+from baybe.searchspace import SearchSpace
 from baybe.targets import NumericalTarget
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -113,3 +116,17 @@ def test_what_a_campaign_may_not_ask_for_is_refused():
         recommender.recommend(1, space, NumericalTarget.match_absolute("a", 3.0).to_objective())
     with pytest.raises(ValueError, match="outcome_noise"):
         ModelerRecommender(curator.release, outcome_noise=2.0)
+
+
+@pytest.mark.parametrize("points", [[0.0, 3.5], [0.0, float(N)], [-1.0, 0.0]])
+def test_points_that_are_no_rows_are_refused(points):
+    recommender = ModelerRecommender(curator_of().release)
+    rows, target = recommender.search_space, NumericalTarget("cost").to_objective()
+    beside = SearchSpace.from_product([NumericalDiscreteParameter("row", points)])
+    frame = pd.DataFrame({"row": points, "cost": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="row must be a row of the release"):
+        recommender.recommend(1, beside, target)
+    with pytest.raises(ValueError, match="row must be a row of the release"):
+        recommender.recommend(1, rows, target, measurements=frame)
+    with pytest.raises(ValueError, match="row must be a row of the release"):
+        recommender.recommend(1, rows, target, pending_experiments=frame)
