@@ -197,7 +197,9 @@ class ReleasedParts:
         values = FORMAT.loads(file.read_bytes(), file)
         try:
             parts = tuple(Part(**each) for each in values["parts"])
-            found = cls(file.parent, parts, values["width"], values["dtype"], values["settings"])
+            found = cls(
+                file.parent.absolute(), parts, values["width"], values["dtype"], values["settings"]
+            )
             found = replace(found, identity=str(values["identity"]))
             found._require()
         except (KeyError, TypeError, ValueError):

@@ -236,7 +236,7 @@ def test_no_command_repeats_what_a_damaged_database_holds(tmp_path, verb, statem
 
 
 def test_an_error_that_no_command_foresaw_is_told_by_its_place_alone(tmp_path, monkeypatch, capsys):
-    def broken(path):
+    def broken(path, **_):
         raise KeyError(TEXT)
 
     # By the module that an import finds: other tests load modules again.

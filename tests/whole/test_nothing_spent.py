@@ -361,7 +361,7 @@ def test_what_fails_after_it_was_entered_says_that_it_is_charged(door, ledger, m
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(NoisyProjection, "_release", full)
+    monkeypatch.setattr(NoisyProjection, "draw_rows", full)
     with pytest.raises(MemoryError, match="memory ran out while rows were drawn; .* stays charged"):
         door(ledger)()
     assert len(ledger.entries) == 1
@@ -371,7 +371,7 @@ def test_an_interrupted_draw_says_so_in_a_note(ledger, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(NoisyProjection, "_release", interrupted)
+    monkeypatch.setattr(NoisyProjection, "draw_rows", interrupted)
     with pytest.raises(KeyboardInterrupt) as stopped:
         curator_of(ledger)()
     assert "stays charged" in stopped.value.__notes__[0]

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from botorch_private._base import validate
 from botorch_private._base.frames import require_columns, require_labels, row_labels
+from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 from botorch_private.privacy.history_promise import HistoryPromise
 from botorch_private.privacy.noise_law import LARGEST_NORM
@@ -73,6 +74,7 @@ class PublicScaling:
         >>> scaled = scaling.transform([[59.0, 250.0]])  # the weight is clipped to 200
     """
 
+    @on_cpu_by_default
     def __init__(
         self,
         lower: Any,
@@ -136,6 +138,7 @@ class PublicScaling:
         return self._unit.clone()
 
     @property
+    @on_cpu_by_default
     def widths(self) -> Tensor:
         """How wide each range is, ``d`` floats in units of distance."""
         return self._on_scale(self._upper) / self._unit - self._on_scale(self._lower) / self._unit
@@ -224,6 +227,7 @@ class PublicScaling:
         scaling._public = False
         return scaling
 
+    @on_cpu_by_default
     def transform(self, records: Any) -> Tensor:
         """Map raw records into the ball.
 
@@ -262,6 +266,7 @@ class PublicScaling:
                     f"declare the feature on a linear scale"
                 )
 
+    @on_cpu_by_default
     def scale_rows(self, table: Tensor, order: Tensor | None = None) -> Tensor:
         """Scale a validated ``n x d`` table, in the given order of rows, with no more than a copy."""
         scaled = torch.empty_like(table)
@@ -271,6 +276,7 @@ class PublicScaling:
             scaled[rows] = self.scale_tensor(table[rows if order is None else order[rows]])
         return scaled
 
+    @on_cpu_by_default
     def scale_tensor(self, rows: Tensor) -> Tensor:
         """Clip and scale a finite ``... x d`` float64 tensor; differentiable, not validated."""
         lower, upper = self._lower.to(rows), self._upper.to(rows)
@@ -285,6 +291,7 @@ class PublicScaling:
         centre, half = low / 2 + high / 2, high / 2 - low / 2
         return ((inside - centre) / half).clamp(-1.0, 1.0)
 
+    @on_cpu_by_default
     def inverse(self, scaled: Any) -> Tensor:
         """Map scaled rows back to raw units; what `transform` clipped stays clipped.
 
@@ -377,7 +384,7 @@ class PublicScaling:
                     f"lower must be above 0 on a log scale, got {float(self._lower[column])} for "
                     f"{self._name(column)}"
                 )
-        return torch.tensor([kind == "log" for kind in kinds])
+        return torch.tensor([kind == "log" for kind in kinds], device="cpu")
 
     def _adopt(self, centre: Tensor, shape: Tensor, largest_norm: float) -> None:
         """Put the centre at the origin, and what is `largest_norm` shapes away on the sphere."""

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,11 @@ class Program:
         time_limit: Seconds for one call.
         output: File that gets what the function prints: it may name values of records, so it lies in the
             curator's folder, and nothing of it is in the server's own log.
+        outcomes: Names of several outcomes, as they were declared; empty: a record has one.
     """
 
-    def __init__(self, name: str, time_limit: float, output: Path) -> None:
+    def __init__(self, name: str, time_limit: float, output: Path, outcomes: Sequence[str] = ()) -> None:
+        self._outcomes = tuple(outcomes)
         self._name, self._time_limit, self._output = name, time_limit, output
         self._process: subprocess.Popen[str] | None = None
         self._replies: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -62,6 +64,7 @@ class Program:
             MeasuringError: If there is no such function.
         """
         command = [sys.executable, "-m", "botorch_private.curator.service.worker", self._name]
+        command += self._outcomes
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         try:
             with open(os.open(self._output, flags, 0o600), "ab") as output:

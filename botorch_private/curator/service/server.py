@@ -110,7 +110,8 @@ def serve(
         try:
             if ":" in store.facts.objective:
                 facts = store.facts
-                program = Program(facts.objective, facts.time_limit, folder.objective_output)
+                names = [each.name for each in facts.outcomes]
+                program = Program(facts.objective, facts.time_limit, folder.objective_output, names)
                 measuring = Measuring(store, program, folder.records)
                 program.start()
                 measuring.start()

@@ -11,12 +11,13 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
 FAILED = "the objective failed; what it said stands in objective.log in the curator's folder"
+OTHER_NAMES = "the objective must return a dict with a number for each declared outcome"
 
 
 def load(name: str) -> Callable[[Any], Any]:
@@ -40,19 +41,29 @@ def load(name: str) -> Callable[[Any], Any]:
     return function
 
 
-def answer(function: Callable[[Any], Any], record: list[float]) -> dict[str, Any]:
-    """Call the function on a record, and say what came of it."""
+def answer(
+    function: Callable[[Any], Any], record: list[float], names: Collection[str] = ()
+) -> dict[str, Any]:
+    """Call the function on a record, and say what came of it.
+
+    Args:
+        function: Measures.
+        record: Raw features.
+        names: Of several outcomes, as they were declared: no other name leaves this process. Empty: a
+            record has one.
+    """
     import torch  # as in a `Curator`, a record is a tensor of d float64 numbers
 
     from botorch_private.curator.objective import number_of
 
     try:
         found = function(torch.tensor(record, dtype=torch.float64))
-        value: Any = (
-            {str(name): number_of(each) for name, each in found.items()}
-            if isinstance(found, Mapping)
-            else number_of(found)
-        )
+        if names and isinstance(found, Mapping):
+            if set(found) != set(names):
+                return {"error": OTHER_NAMES}
+            value: Any = {name: number_of(found[name]) for name in names}
+        else:
+            value = number_of(found)
     except Exception:
         # Its text, and even its type, may be of the record: they go where what it prints goes.
         traceback.print_exc()
@@ -77,7 +88,7 @@ def main() -> int:
         return 1
     print(json.dumps({"ready": True}), file=replies, flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(function, json.loads(line))), file=replies, flush=True)
+        print(json.dumps(answer(function, json.loads(line), sys.argv[2:])), file=replies, flush=True)
     return 0
 
 
