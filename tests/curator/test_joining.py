@@ -132,7 +132,7 @@ def test_a_budget_refuses_new_records_before_anything_is_drawn():
     before = curator.release
     # Somebody else spent on the records that are about to join.
     ledger.spend(before.guarantee, start=N + 1, stop=N + 2)
-    with pytest.raises(ValueError, match="ledger must be of this table"):
+    with pytest.raises(BudgetError, match="of that 1 is spent, and with this epsilon would be 2"):
         curator.add(LATER[1:2], LATER[1:2, 0])
     assert curator.release is before
 

@@ -18,7 +18,6 @@ from botorch_private import (
     PublicScaling,
     compose,
 )
-from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.report import report
 
 SECRET = "Anna Muster"
@@ -216,12 +215,6 @@ def test_a_report_is_about_each_outcome():
     for name in NAMES:
         assert f"Noise on {name}: Laplace" in " ".join(text.split())
         assert f"The outcome {name} is clipped" in " ".join(text.split())
-
-
-def test_a_server_refuses_several_outcomes_before_it_makes_anything(tmp_path):
-    with pytest.raises(ValueError, match="curator must have one outcome to be served, got 2"):
-        make_folder(tmp_path / "folder", make(), objective="measured")
-    assert not (tmp_path / "folder").exists()
 
 
 def test_outcomes_of_one_record_alone_change_the_answers_about_it_alone():

@@ -256,9 +256,11 @@ def test_a_file_of_another_kind_is_refused(tmp_path, content):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(FileNotFoundError, match=f"there is no file {path}$"):
-            Release.load(path)
+    path = tmp_path / "nowhere"
+    with pytest.raises(FileNotFoundError, match=f"there is no file {path}$"):
+        Release.load(path)
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        Release.load(tmp_path)
 
 
 def test_a_pickle_is_never_executed(tmp_path):

@@ -356,7 +356,7 @@ def test_over_200_kills_a_backup_or_a_folder_is_whole_or_not_there(used, tmp_pat
         "from pathlib import Path\n"
         "from botorch_private.curator.service.backup import back_up, restore\n"
         "from botorch_private.curator.service.folder import Folder\n"
-        "for line in sys.stdin:\n"
+        "for line in iter(sys.stdin.readline, ''):\n"
         "    folder, file, again = map(Path, line.split())\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
@@ -364,20 +364,29 @@ def test_over_200_kills_a_backup_or_a_folder_is_whole_or_not_there(used, tmp_pat
         "        restore(file, again)\n"
         "        os._exit(0)\n"
         "    print(child, flush=True)\n"
+        "    sys.stdin.readline()\n"  # until then its number stays its own, ended or not
         "    os.waitpid(child, 0)\n"
+        "    print('ended', flush=True)\n"
     )
-    chance, files, folders = random.Random(0), 0, 0
+    chance, files, folders, longest = random.Random(0), 0, 0, 0.0
     place = tmp_path / "place"
     place.mkdir()
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as launcher:
-        for i in range(200):
+        for i in range(-3, 200):
             file, again = place / f"{i}.backup", place / f"again{i}"
             launcher.stdin.write(f"{used.folder.path} {file} {again}\n")
             launcher.stdin.flush()
-            child = int(launcher.stdout.readline())
-            time.sleep(chance.uniform(0.0, 0.06))
-            os.kill(child, signal.SIGKILL)
+            child, began = int(launcher.stdout.readline()), time.monotonic()
+            if i >= 0:  # those before tell how long it takes
+                time.sleep(chance.uniform(0.0, longest))
+                os.kill(child, signal.SIGKILL)
+            launcher.stdin.write("\n")
+            launcher.stdin.flush()
+            assert launcher.stdout.readline() == "ended\n"
+            if i < 0:
+                longest = max(longest, time.monotonic() - began)
+                continue
             if file.exists():
                 files += 1
                 restore(file, place / f"checked{i}")

@@ -216,7 +216,7 @@ def test_a_goal_of_several_outcomes_is_refused_where_there_is_one(tmp_path):
     ],
 )
 def test_a_program_returns_a_number_for_each_name(returned, said, capsys):
-    assert answer(lambda record: returned, [0.5, 0.5]) == said
+    assert answer(lambda record: returned, [0.5, 0.5], ["cost", "safety"]) == said
 
 
 @pytest.mark.parametrize("returned", [{"mrs-smith": 1.0}, 1.0])
