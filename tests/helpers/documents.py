@@ -35,22 +35,21 @@ def walked(value, path=""):
 
 
 def fits(value, words):
-    if words.startswith("array of "):
-        kind, *or_null = words.removeprefix("array of ").split("s or ")
-        return (
-            value is None
-            if or_null and value is None
-            else (isinstance(value, list) and all(fits(each, kind.removesuffix("s")) for each in value))
-        )
-    if words.startswith("object of "):
-        kind = words.removeprefix("object of ").removesuffix("s")
-        return isinstance(value, dict) and all(fits(each, kind) for each in value.values())
-    if value is None:
-        return words.endswith("null")
-    kinds = [KINDS[word] for word in words.split(" or ") if word != "null"]
-    right = type(value) is bool if bool in kinds and type(value) is bool else False
-    right |= type(value) is not bool and any(isinstance(value, kind) for kind in kinds)
-    return right and (not isinstance(value, float) or math.isfinite(value))
+    return any(fits_one(value, each) for each in words.split(" or "))
+
+
+def fits_one(value, kind):
+    if kind == "null":
+        return value is None
+    if kind.startswith("array of "):
+        inside = kind.removeprefix("array of ").removesuffix("s")
+        return isinstance(value, list) and all(fits_one(each, inside) for each in value)
+    if kind.startswith("object of "):
+        inside = kind.removeprefix("object of ").removesuffix("s")
+        return isinstance(value, dict) and all(fits_one(each, inside) for each in value.values())
+    if type(value) is bool or kind == "boolean":
+        return type(value) is bool and kind == "boolean"
+    return isinstance(value, KINDS[kind]) and (not isinstance(value, float) or math.isfinite(value))
 
 
 def prefixes(path):
