@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances
 from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.outcomes import stored
+from botorch_private.curator.service.parts.behind import Behind
 from botorch_private.curator.service.question import (
     Outcome,
     Question,
@@ -45,11 +46,16 @@ class Changes:
         facts: What was settled when the folder was made.
         clock: Tells the time.
         writer: Runs the steps.
+
+    Attributes:
+        behind: What is kept of each record, where the release is in parts: the database learns of a
+            record when it is asked for. None: it knows all of them.
     """
 
     def __init__(self, facts: FolderFacts, clock: Clock, writer: Writer) -> None:
         self.facts, self.clock, self._writer = facts, clock, writer
         self._listeners: list[Callable[[Question], None]] = []
+        self.behind: Behind | None = None
 
     def listen(self, listener: Callable[[Question], None]) -> None:
         """Have every change of a query told, once it is on the disk, from the writer's thread."""
@@ -299,6 +305,10 @@ class Changes:
             raise ServiceError(
                 "budget_spent",
                 f"all {limit} measurements are spent; rows that were asked before are still answered",
+            )
+        if self.behind is not None:
+            connection.execute(
+                "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?)", self.behind.entry(row)
             )
         cursor = connection.execute(
             "INSERT INTO query (row, state, asked, label) "

@@ -158,6 +158,12 @@ class Reading:
 
     def known_waiting(self) -> int:
         """How many known outcomes no question asked for yet. For the curator's eyes only."""
+        if self.facts.parts is not None:  # the table has the records that were asked for alone
+            asked = self._one(
+                "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND EXISTS "
+                "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+            )
+            return max(0, self.facts.parts.known - asked[0])
         found = self._one(
             "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
             "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
