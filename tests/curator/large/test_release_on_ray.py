@@ -10,7 +10,7 @@ import torch
 from helpers.ray_cluster import ray_cluster
 
 from botorch_private import Ledger, NoisyProjection, PublicScaling, RowMap, release_parquet
-from botorch_private.curator.large import release_parquet as driver
+from botorch_private.curator.large import steps
 
 SCALING = PublicScaling([0.0, 0.0], [10.0, 1.0], names=["age", "dose"])
 N, FILES = 1600, 16
@@ -50,7 +50,7 @@ def test_with_a_seed_it_is_bit_for_bit_that_of_one_process(source):
 
 def test_a_worker_that_dies_in_the_middle_leaves_one_noise_for_each_row(source, monkeypatch):
     ray_cluster()
-    original = driver.scatter
+    original = steps.scatter
 
     def dying(number, file, work):
         """Dies once with a piece half written, once with it written and not reported."""
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_in_the_middle_leaves_one_noise_for_each_row(source, 
             os._exit(9)
         return done
 
-    monkeypatch.setattr(driver, "scatter", dying)
+    monkeypatch.setattr(steps, "scatter", dying)
     ledger = Ledger()
     parts = released(source, "out", engine="ray", ledger=ledger)
     order = RowMap.load(source.parent / "out.map").permutation

@@ -34,8 +34,10 @@ from botorch_private import (
     audit,
     release_parquet,
 )
+from botorch_private.curator.large import assemble as assembling
 from botorch_private.curator.large import gather as gathering
 from botorch_private.curator.large import release_parquet as driver
+from botorch_private.curator.large import room, steps
 from botorch_private.curator.large import scatter as scattering
 from botorch_private.curator.publish import publish
 
@@ -197,7 +199,7 @@ def killed_after(monkeypatch, module, name, calls):
         done[0] += 1
         return original(*arguments)
 
-    monkeypatch.setattr(driver, name, task)
+    monkeypatch.setattr(steps, name, task)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +208,7 @@ def killed_after(monkeypatch, module, name, calls):
 def test_a_killed_release_goes_on_and_draws_no_second_noise(table, tmp_path, monkeypatch, name, calls):
     ledger = Ledger(path=tmp_path / "ledger.json")
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, name, calls)
+        killed_after(patched, steps, name, calls)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out", ledger=ledger)
     assert not (tmp_path / "out").exists()
@@ -214,14 +216,14 @@ def test_a_killed_release_goes_on_and_draws_no_second_noise(table, tmp_path, mon
     before = {p.name: np.load(p / scattering.ROWS) for p in work.glob("piece-*")}
     assert len(before) == (calls if name == "scatter" else FILES)
     drawn = []
-    original = driver.scatter
+    original = steps.scatter
 
     def counted(number, file, some):
         if not some.piece(number).exists():
             drawn.append(number)
         return original(number, file, some)
 
-    monkeypatch.setattr(driver, "scatter", counted)
+    monkeypatch.setattr(steps, "scatter", counted)
     parts = released(table, tmp_path / "out", ledger=ledger)
     assert len(drawn) == FILES - len(before)
     rows = {row.tobytes() for row in parts.whole().candidates.numpy()}
@@ -245,7 +247,7 @@ def test_a_release_is_charged_once_wherever_it_is_killed(table, tmp_path, monkey
         else:
             rename = os.rename
             patched.setattr(
-                driver.os, "rename", lambda a, b: stop() if str(b).endswith("out") else rename(a, b)
+                assembling.os, "rename", lambda a, b: stop() if str(b).endswith("out") else rename(a, b)
             )
         with pytest.raises(KilledError):
             released(table, tmp_path / "out", ledger=ledger)
@@ -261,13 +263,13 @@ def test_a_killed_process_leaves_nothing_or_a_whole_release(table, tmp_path):
     script = (
         "import os, sys\n"
         "from botorch_private import NoisyProjection, PublicScaling, release_parquet\n"
-        "from botorch_private.curator.large import release_parquet as driver\n"
-        "original, left = driver.gather, [2]\n"
+        "from botorch_private.curator.large import steps\n"
+        "original, left = steps.gather, [2]\n"
         "def gather(*arguments):\n"
         "    if not left[0]: os._exit(9)\n"
         "    left[0] -= 1\n"
         "    return original(*arguments)\n"
-        "if sys.argv[3] == 'die': driver.gather = gather\n"
+        "if sys.argv[3] == 'die': steps.gather = gather\n"
         "scaling = PublicScaling([0, 0], [10, 1], names=['age', 'dose'])\n"
         "release_parquet(sys.argv[1], sys.argv[2], scaling, NoisyProjection(3.0), bucket_bytes=4096)\n"
     )
@@ -280,7 +282,7 @@ def test_a_killed_process_leaves_nothing_or_a_whole_release(table, tmp_path):
 
 def test_other_settings_do_not_go_on_with_what_was_begun(table, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 1)
+        killed_after(patched, steps, "scatter", 1)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out")
     with pytest.raises(ValueError, match="begun with other files or settings"):
@@ -289,7 +291,7 @@ def test_other_settings_do_not_go_on_with_what_was_begun(table, tmp_path, monkey
 
 def test_a_table_that_changed_meanwhile_is_refused(table, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 1)
+        killed_after(patched, steps, "scatter", 1)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out")
     file = table[0] / "stays-3.parquet"
@@ -301,7 +303,7 @@ def test_a_table_that_changed_meanwhile_is_refused(table, tmp_path, monkeypatch)
 def begin(monkeypatch, table, target, scaling=SCALING, mechanism=None, **options):
     """A call that is killed once two files have their noise."""
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 2)
+        killed_after(patched, steps, "scatter", 2)
         with pytest.raises(KilledError):
             go_on(table, target, scaling, mechanism, **options)
 
@@ -441,7 +443,7 @@ def test_a_budget_that_is_too_small_is_said_before_anything_is_drawn(table, tmp_
 
 def test_a_full_disk_is_said_before_anything_is_spent(table, tmp_path, monkeypatch):
     ledger = Ledger(path=tmp_path / "ledger.json")
-    monkeypatch.setattr(driver.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(OSError, match="must be on a disk with room"):
         released(table, tmp_path / "out", ledger=ledger)
     assert ledger.entries == ()
