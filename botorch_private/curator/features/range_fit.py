@@ -224,8 +224,12 @@ def warn_of_fit(table: Tensor, scaling: PublicScaling | None, *, stacklevel: int
         stacklevel: As in `warnings.warn`, counted from whoever calls this.
     """
     if scaling is not None and scaling.public:
-        fit = fit_of(table, scaling)
-        _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
+        warn_of_range_fit(fit_of(table, scaling), stacklevel=stacklevel + 1)
+
+
+def warn_of_range_fit(fit: RangeFit, *, stacklevel: int) -> None:
+    """Warn the curator of a fit that was found; ``stacklevel`` as in `warn_of_fit`."""
+    _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
 
 
 def warn_of_joining(

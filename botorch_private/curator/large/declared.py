@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.curator.cells.cells import Cells
@@ -47,6 +48,7 @@ def public_settings(
     mechanism: Mechanism,
     guarantee: PrivacyGuarantee,
     outcome_guarantee: PrivacyGuarantee | None,
+    outcome_names: Sequence[str],
     domain: Domain,
 ) -> dict[str, Any]:
     """What a release says beside its rows."""
@@ -55,6 +57,7 @@ def public_settings(
     return {
         "guarantee": guarantee,
         "outcome_guarantee": outcome_guarantee,
+        "outcome_names": tuple(outcome_names),
         "noise_variance": 0.0 if cells else float(mechanism.noise_variance(d)),
         "noise_dim": 1 if cells else int(mechanism.noise_dim(d)),
         "isotropic": bool(mechanism.isotropic),

@@ -12,16 +12,8 @@ from typing import Any
 import numpy as np
 
 from botorch_private.curator.service.outcomes import stored
-from botorch_private.curator.service.parts.layout import (
-    ENDS,
-    FEATURES,
-    OUTCOMES,
-    RECORDS,
-    TEXTS,
-    file_folder,
-    map_file,
-    noise_file,
-)
+from botorch_private.curator.service.parts.kept import Kept, opened_array
+from botorch_private.curator.service.parts.layout import RECORDS, map_file, noise_file
 from botorch_private.curator.service.question import LostError
 from botorch_private.curator.service.schema import FolderFacts
 
@@ -41,7 +33,7 @@ class Behind:
         assert facts.parts is not None
         self._folder, self._parts = folder, facts.parts
         self._names = [each.name for each in facts.outcomes]
-        self._file_starts = [start for _, start in facts.parts.sources]
+        self._kept = Kept(folder / RECORDS, [start for _, start in facts.parts.sources], self._array)
         self.is_right: Callable[[str], bool] = lambda _: True
 
     def entry(self, row: int) -> tuple[int, int, str, Any, Any]:
@@ -50,50 +42,35 @@ class Behind:
         Raises:
             LostError: If a file that says so is not what it was.
         """
-        part, place = self._split(row)
-        record = int(self._one(map_file(self._folder, part), place))
+        part = bisect.bisect_right(self._parts.starts, row) - 1
+        place = row - self._parts.starts[part]
+        record = int(self._array(map_file(self._folder, part))[place])
         noise = None
         if self._parts.noised:
-            each = np.atleast_1d(self._one(noise_file(self._folder, part), place)).tolist()
+            each = self._array(noise_file(self._folder, part))[place].tolist()
             noise = json.dumps(each) if self._names else each[0]
         return row, record, self.identifier(record), self._outcome(record), noise
 
     def identifier(self, record: int) -> str:
         """What staff call a record."""
-        number, place = self._file(record)
-        folder = file_folder(self._folder / RECORDS, number)
-        if not self._parts.named:
-            return f"{self._parts.sources[number][0]} record {place + 1}"
-        first, last = self._array(folder / ENDS)[place : place + 2].tolist()
-        return self._array(folder / TEXTS)[first:last].tobytes().decode()
+        if self._parts.named:
+            return self._kept.text(record)
+        number, place = self._kept.place(record)
+        return f"{self._parts.sources[number][0]} record {place + 1}"
 
     def __getitem__(self, record: int) -> np.ndarray:
         """The raw features of a record, where a function measures."""
-        number, place = self._file(record)
-        return np.array(self._one(file_folder(self._folder / RECORDS, number) / FEATURES, place))
+        return self._kept.features(record)
 
     def _outcome(self, record: int) -> Any:
         if not self._parts.known:
             return None
-        number, place = self._file(record)
-        found = self._one(file_folder(self._folder / RECORDS, number) / OUTCOMES, place).tolist()
+        found = self._kept.outcomes(record)
         if self._names:
             return stored(dict(zip(self._names, found, strict=True)))
         return None if math.isnan(found[0]) else found[0]
 
-    def _split(self, row: int) -> tuple[int, int]:
-        part = bisect.bisect_right(self._parts.starts, row) - 1
-        return part, row - self._parts.starts[part]
-
-    def _file(self, record: int) -> tuple[int, int]:
-        number = bisect.bisect_right(self._file_starts, record) - 1
-        return number, record - self._file_starts[number]
-
-    def _one(self, path: Path, place: int) -> Any:
-        """One entry of an array in a file."""
-        return self._array(path)[place]
-
     def _array(self, path: Path) -> np.ndarray:
         if not self.is_right(path.relative_to(self._folder).as_posix()):
             raise LostError
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return opened_array(path)

@@ -20,9 +20,9 @@ _RANGE = 2**22  # hashes that are compared at a time
 
 def write_hashes(folder: Path, what: str, texts: list[str]) -> None:
     """Write the hashes of the texts of a file, sorted, and where each text stands."""
-    import pandas
+    from pandas.util import hash_array
 
-    hashes = pandas.util.hash_array(np.array(texts, dtype=object), categorize=False)
+    hashes = hash_array(np.array(texts, dtype=object), categorize=False)
     order = np.argsort(hashes, kind="stable")
     np.save(folder / f"{what}.npy", hashes[order])
     np.save(folder / f"{what}-order.npy", order)
@@ -71,6 +71,5 @@ def most_of_one(folder: Path, files: Sequence[SourceFile]) -> int:
     most = 0
     for hashes, _ in same_hashes(folder, PEOPLE, files):
         if len(hashes):
-            firsts = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
-            most = max(most, int(np.diff([*firsts, len(hashes)]).max()))
+            most = max(most, int(np.unique(hashes, return_counts=True)[1].max()))
     return most
