@@ -73,8 +73,8 @@ def add(verbs: Any) -> None:
         "table",
         type=Path,
         metavar="TABLE",
-        help="the records, .csv, .parquet or .xlsx; with --output-parquet a folder of .parquet files, one "
-        "such file, or a pattern in quotes",
+        help="the records, .csv, .parquet or .xlsx; with --output-parquet a folder of .parquet files, "
+        "one such file, or a pattern in quotes",
     )
     option("folder", type=Path, metavar="DIR", help="the folder to make")
     option(

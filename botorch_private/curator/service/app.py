@@ -15,6 +15,7 @@ from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.health import Health
 from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
 from botorch_private.curator.service.look_after import look_after
+from botorch_private.curator.service.parts import release_api
 from botorch_private.curator.service.parts.parts_files import PartsFiles
 from botorch_private.curator.service.refusals import Refusals
 from botorch_private.curator.service.release_file import ReleaseFile
@@ -86,6 +87,7 @@ def create_app(
     errors.install(app)
     app.include_router(health.router)
     app.include_router(modeler_api.router)
+    app.include_router(release_api.router)
     app.include_router(staff_api.router)
     console.install(app)
     app.add_middleware(BodyLimit)

@@ -20,9 +20,11 @@ _RANGE = 2**22  # hashes that are compared at a time
 
 def write_hashes(folder: Path, what: str, texts: list[str]) -> None:
     """Write the hashes of the texts of a file, sorted, and where each text stands."""
-    from pandas.util import hash_array
+    import pandas
 
-    hashes = hash_array(np.array(texts, dtype=object), categorize=False)
+    hashes = pandas.util.hash_array(  # pyright: ignore[reportAttributeAccessIssue]
+        np.array(texts, dtype=object), categorize=False
+    )
     order = np.argsort(hashes, kind="stable")
     np.save(folder / f"{what}.npy", hashes[order])
     np.save(folder / f"{what}-order.npy", order)

@@ -1,4 +1,4 @@
-"""`curator init --output-parquet`: a folder of a table in many files, charged once, whole or not there."""
+"""`curator init --output-parquet`: a folder of a table in many files, charged once, whole or absent."""
 
 import json
 import stat
