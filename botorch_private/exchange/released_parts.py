@@ -121,8 +121,9 @@ class ReleasedParts:
 
         def pieces() -> Iterator[memoryview]:
             for number, start in enumerate(self.starts[:-1]):
-                rows = torch.empty(self.parts[number].rows, width, dtype=torch.float64)
-                rows[:, : self.width] = self.read(number)
+                found = self.read(number)  # checked before there is memory for it
+                rows = torch.empty(len(found), width, dtype=torch.float64)
+                rows[:, : self.width] = found
                 if self.cells is not None:
                     torch.arange(start, start + len(rows), out=rows[:, 1])
                 yield rows.view(torch.uint8).numpy().data
