@@ -99,6 +99,7 @@ def release_parquet(
 
     Warns:
         ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
+        PrivacyLeakWarning: If ranges seem to come from the table, or delta is large for it: likewise.
 
     Example:
         >>> import pandas
@@ -141,7 +142,11 @@ def release_parquet(
         ends_of(domain),
     )
     require_memory_of_tasks(plan, domain.features)
-    warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
+    warn = getattr(mechanism, "warn", None)
+    if warn is not None:
+        warn(n, domain.features, stacklevel=4)
+    budget = None if ledger is None else ledger.budget
+    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=4)
     with alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
         assert isinstance(mechanism, RowByRow)
