@@ -8,7 +8,7 @@ from typing import Any
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.mechanisms.base import Mechanism, RowByRow
-from botorch_private.curator.publish import Domain, check_parts, ranges_of
+from botorch_private.curator.publish import Domain, check_parts, noise_of, ranges_of
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 
@@ -52,16 +52,12 @@ def public_settings(
     domain: Domain,
 ) -> dict[str, Any]:
     """What a release says beside its rows."""
-    cells = domain.space if isinstance(domain, Cells) else None
-    d = domain.features
     return {
         "guarantee": guarantee,
         "outcome_guarantee": outcome_guarantee,
         "outcome_names": tuple(outcome_names),
-        "noise_variance": 0.0 if cells else float(mechanism.noise_variance(d)),
-        "noise_dim": 1 if cells else int(mechanism.noise_dim(d)),
-        "isotropic": bool(mechanism.isotropic),
-        "cells": cells,
+        "cells": domain.space if isinstance(domain, Cells) else None,
+        **noise_of(mechanism, domain.features),
     }
 
 

@@ -17,18 +17,26 @@ from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.encoding import Encoding
 from botorch_private.curator.features.range_fit import RangeFit, warn_of_range_fit
 from botorch_private.curator.features.scaling import PublicScaling
-from botorch_private.curator.large.assemble import MAP_FOLDER, assemble, beside
+from botorch_private.curator.large.assemble import MAP_FOLDER, assemble, beside, publish_parts
 from botorch_private.curator.large.declared import columns_of, domain_of, ends_of, public_settings
-from botorch_private.curator.large.plan import CHARGED, Plan, load_maps, save_maps
+from botorch_private.curator.large.plan import CHARGED, CHECKED, WHOLE, Plan, load_maps, save_maps
 from botorch_private.curator.large.room import require_memory_of_tasks, require_room
 from botorch_private.curator.large.scatter import Work
 from botorch_private.curator.large.source import Reader, source_files
 from botorch_private.curator.large.steps import check, draw
-from botorch_private.curator.large.unfinished import alone, begun_before, entered, require_new
+from botorch_private.curator.large.unfinished import (
+    alone,
+    begin,
+    begun_before,
+    entered,
+    going_on,
+    make_tasks_folder,
+    require_new,
+)
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import NO_MAPS, Mechanism, RowByRow
 from botorch_private.curator.mechanisms.entropy import entropy_from
-from botorch_private.curator.publish import charged, check_ledger, planned_guarantee, warn_of_delta
+from botorch_private.curator.publish import check_ledger, planned_guarantee, warn_of_delta
 from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.release import settings_text
 from botorch_private.exchange.released_parts import ReleasedParts
@@ -94,7 +102,7 @@ def release_parquet(
 
     Warns:
         ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
-        PrivacyLeakWarning: If ranges seem to come from the table; likewise.
+        PrivacyLeakWarning: If ranges seem to come from the table, or delta is large for it: likewise.
 
     Example:
         >>> import pandas
@@ -161,7 +169,9 @@ def release_in_parts(
         raise FileNotFoundError(
             f"target must be in a folder that exists, but there is no {target.parent}"
         )
-    require_new(target)
+    folder = beside(target, "work")
+    if not os.path.lexists(folder):
+        require_new(target)
     reader = Reader(columns_of(domain, encoding), encoding)
     files = source_files(source)
     n = sum(file.rows for file in files)
@@ -180,8 +190,11 @@ def release_in_parts(
         ends_of(domain),
     )
     require_memory_of_tasks(plan, domain.features)
-    warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
-    folder = beside(target, "work")
+    warn = getattr(mechanism, "warn", None)
+    if warn is not None:
+        warn(n, domain.features, stacklevel=4)
+    budget = None if ledger is None else ledger.budget
+    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=4)
     with alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
         assert isinstance(mechanism, RowByRow)
@@ -198,6 +211,8 @@ def release_in_parts(
         )
         promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
         begun = begun_before(folder, plan, ledger)
+        if begun is None or begun.stage != WHOLE:
+            require_new(target)
         if begun is None:
             require_new(beside(target, MAP_FOLDER))
             looks, fit = check(tasks, plan, work, progress)
@@ -210,22 +225,27 @@ def release_in_parts(
                 ledger.require(*promises, start=0, stop=n)
             now = datetime.now(UTC).isoformat(timespec="microseconds")
             begun = replace(plan, begun=now, charges=ledger is not None, looks=looks)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            os.chmod(folder, 0o700)
+            begin(folder)
             begun.save(folder)
         # Looked up each time: a call may be killed between the entry and the note of it, and the ledger
         # of a later call may be another one, which has no entry of this release.
         if ledger is not None and not entered(ledger, begun, guarantee):
             ledger.spend(*promises, start=0, stop=n, time=begun.begun)
-        if begun.stage != CHARGED:
-            with charged(ledger):
-                save_maps(folder, mechanism.draw_maps(domain.features, entropy))
-                begun = replace(begun, stage=CHARGED)
+        with going_on(ledger):
+            if begun.stage == CHECKED:
+                maps = save_maps(folder, mechanism.draw_maps(domain.features, entropy))
+                begun = replace(begun, stage=CHARGED, maps=maps)
                 begun.save(folder)
-        with charged(ledger):
-            work = replace(work, maps=load_maps(folder), looks=begun.looks)
-            parts = draw(tasks, plan, work, progress)
-            return assemble(target, folder, plan, parts)
+            if begun.stage == CHARGED:
+                work = replace(
+                    work,
+                    folder=begun.tasks(folder),
+                    maps=load_maps(folder, begun.maps),
+                    looks=begun.looks,
+                )
+                make_tasks_folder(work.folder)
+                begun = assemble(folder, begun, draw(tasks, plan, work, progress))
+            return publish_parts(target, folder, begun)
 
 
 def _seeds(generator: torch.Generator | None, count: int) -> tuple[int, ...] | None:

@@ -80,7 +80,7 @@ class Look(NamedTuple):
     """What was seen of a file, for the curator's eyes only.
 
     Attributes:
-        columns: How the records lie in their ranges; None where there are no ranges.
+        columns: How its records lie in the declared ranges; None where there are none.
         digest: Of all that a release can depend on.
     """
 

@@ -213,7 +213,7 @@ def test_a_killed_release_goes_on_and_draws_no_second_noise(table, tmp_path, mon
             released(table, tmp_path / "out", ledger=ledger)
     assert not (tmp_path / "out").exists()
     work = tmp_path / "out.work"
-    before = {p.name: np.load(p / scattering.ROWS) for p in work.glob("piece-*")}
+    before = {p.name: np.load(p / scattering.ROWS) for p in work.glob("drawn-*/piece-*")}
     assert len(before) == (calls if name == "scatter" else FILES)
     drawn = []
     original = steps.scatter
