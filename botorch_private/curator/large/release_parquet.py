@@ -192,9 +192,9 @@ def release_in_parts(
     require_memory_of_tasks(plan, domain.features)
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
-        warn(n, domain.features, stacklevel=4)
+        warn(n, domain.features, stacklevel=5)
     budget = None if ledger is None else ledger.budget
-    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=4)
+    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=5)
     with alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
         assert isinstance(mechanism, RowByRow)
