@@ -134,8 +134,8 @@ class _Placed(Objective):
         super().__init__(self._of_column if isinstance(objective, str) else objective, None, 0)
 
     def _called(self, record: int, features: Tensor) -> Any:
-        assert self._measure is not None
-        return self._measure(self._places.place(int(features)))
+        measure: Any = self._measure
+        return measure(self._places.place(int(features)))
 
     def _of_column(self, place: Place) -> Any:
         assert self._column is not None
