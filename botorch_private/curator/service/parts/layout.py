@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 RELEASE, MAP, RECORDS, NOISE = "release", "map", "records", "noise"
 MANIFEST = "manifest.json"
+# What lies in such a folder beside the files of any folder.
+PART_OF_FOLDER = re.compile(
+    r"(release|map|noise|records/file-[0-9]{6})/[A-Za-z0-9][A-Za-z0-9_-]*\.(parquet|json|npy)"
+)
 TEXTS, ENDS = "identifiers.npy", "identifiers-ends.npy"
 OUTCOMES, FEATURES = "outcomes.npy", "features.npy"
 

@@ -123,7 +123,7 @@ def test_another_command_after_the_charge_is_refused_and_one_before_it_begins_an
     for other in (
         ("--id", "who"),
         OPTIONS[:4],
-        (*OPTIONS, "--projection-dim", "1"),
+        (*OPTIONS, "--delta", "1e-6", "--noise", "gaussian"),
         (*OPTIONS, *NOISED),
     ):
         with pytest.raises(SystemExit):

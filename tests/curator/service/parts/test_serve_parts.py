@@ -212,3 +212,20 @@ def test_records_cannot_join_a_release_in_parts_yet(in_parts, place, capsys):
     with pytest.raises(SystemExit):
         main(add)
     assert "one in parts cannot grow yet" in " ".join(capsys.readouterr().err.split())
+
+
+def test_outcomes_that_nobody_asked_for_are_refused_with_what_to_do(in_parts):
+    service = in_parts(*IDENTIFIERS)
+    number = service.ask(0).json()["id"]
+    name = service.store.identifier(0)
+    other = next(f"P-{i:03d}" for i in range(90) if f"P-{i:03d}" != name)
+
+    def know(identifier):
+        outcomes = {"outcomes": [{"identifier": identifier, "value": 3.5}]}
+        return service.client.put("/v1/staff/known", json=outcomes, headers=service.staff)
+
+    assert know(name).status_code == 200
+    assert service.get(f"/v1/queries/{number}").json()["value"] == 3.5
+    answer = know(other)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "no_record")
+    assert "curator init --known" in answer.json()["error"]["message"]
