@@ -59,7 +59,7 @@ def way_of_reading(options: argparse.Namespace) -> Callable[..., Any]:
 
         return partial(initialize, dialect=dialect_of(options))
     from botorch_private.curator.features.dialect import PLAIN
-    from botorch_private.curator.service.parts.initialize_parts import initialize_parts
+    from botorch_private.curator.service.parts.make.initialize_parts import initialize_parts
 
     if dialect_of(options) != PLAIN:
         raise ValueError(

@@ -159,8 +159,8 @@ class KnownOutcomes(Reading, Changes):
         if self.facts.parts is None:
             return "no record is called that"
         return (
-            "no record that was asked for is called that; of a release in parts other outcomes are given "
-            "at 'curator init --known'"
+            "no record that was asked for is called that; of a release in parts other outcomes are "
+            "given at 'curator init --known'"
         )
 
     def _refuse_values(

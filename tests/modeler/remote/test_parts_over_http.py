@@ -15,7 +15,7 @@ from helpers.remote_server import Here, Server, make_modeler
 from botorch_private import Modeler, NoisyProjection, ReleasedParts, RemoteCurator, RemoteError, RowMap
 from botorch_private import run as run_rounds
 from botorch_private.cli import main as cli
-from botorch_private.curator.service.parts import initialize_parts as making
+from botorch_private.curator.service.parts.make import initialize_parts as making
 from botorch_private.modeler.remote import download_parts as downloading
 
 N = 120

@@ -8,7 +8,7 @@ import pytest
 
 from botorch_private.cli.main import main
 from botorch_private.curator.service.folder import Folder
-from botorch_private.curator.service.parts import initialize_parts as making
+from botorch_private.curator.service.parts.make import initialize_parts as making
 
 N, FILES = 90, 3
 RANGES = "[features.age]\nlower = 18\nupper = 100\n\n[features.dose]\nlower = 0\nupper = 1\n"

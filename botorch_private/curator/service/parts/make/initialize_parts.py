@@ -30,12 +30,12 @@ from botorch_private.curator.service.initialize import (
     refuse_released,
 )
 from botorch_private.curator.service.make_folder import check_settings
-from botorch_private.curator.service.parts.beside import Beside
 from botorch_private.curator.service.parts.layout import MANIFEST, RELEASE
-from botorch_private.curator.service.parts.make_parts import finish_folder, size_of_folder
-from botorch_private.curator.service.parts.making import Begun, Making
-from botorch_private.curator.service.parts.reading_beside import read_beside
-from botorch_private.curator.service.parts.source_of import files_of, ledger_place
+from botorch_private.curator.service.parts.make.beside import Beside
+from botorch_private.curator.service.parts.make.finish import finish_folder, size_of_folder
+from botorch_private.curator.service.parts.make.making import Begun, Making
+from botorch_private.curator.service.parts.make.reading_beside import read_beside
+from botorch_private.curator.service.parts.make.source_of import files_of, ledger_place
 from botorch_private.curator.service.promised import what_is_promised
 from botorch_private.curator.table_ledger import ledger_of
 from botorch_private.exchange.released_parts import ReleasedParts

@@ -15,8 +15,8 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder, write_whole
 from botorch_private.curator.large.source import SourceFile
 from botorch_private.curator.service.folder import FOLDER_MODE
-from botorch_private.curator.service.parts.beside import Beside
 from botorch_private.curator.service.parts.layout import MANIFEST, MAP, RECORDS, RELEASE
+from botorch_private.curator.service.parts.make.beside import Beside
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 
 _NOTE = "begun.json"

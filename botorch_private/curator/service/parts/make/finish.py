@@ -18,7 +18,6 @@ from botorch_private.curator.mechanisms import OutcomeMechanism
 from botorch_private.curator.service.declared_outcomes import outcome_settings
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.make_folder import SMALL_FILES, write_database
-from botorch_private.curator.service.parts.beside import Beside
 from botorch_private.curator.service.parts.facts import PartsFacts
 from botorch_private.curator.service.parts.layout import (
     MAP,
@@ -28,7 +27,8 @@ from botorch_private.curator.service.parts.layout import (
     names_of_files,
     noise_file,
 )
-from botorch_private.curator.service.parts.making import Making
+from botorch_private.curator.service.parts.make.beside import Beside
+from botorch_private.curator.service.parts.make.making import Making
 from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.exchange.goals import Goal, Maximize
 from botorch_private.exchange.release import LABEL_COLUMNS

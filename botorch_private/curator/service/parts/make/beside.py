@@ -26,8 +26,8 @@ from botorch_private.curator.features.tables import (
 )
 from botorch_private.curator.large.finished import make_once
 from botorch_private.curator.large.source import SourceFile
-from botorch_private.curator.service.parts.distinct import NAMES, PEOPLE, write_hashes
 from botorch_private.curator.service.parts.layout import ENDS, FEATURES, OUTCOMES, TEXTS, file_folder
+from botorch_private.curator.service.parts.make.distinct import NAMES, PEOPLE, write_hashes
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from botorch_private._base.progress import tqdm
 from botorch_private.curator.features.csv_shape import FIRST_ROW
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.large.source import SourceFile
-from botorch_private.curator.service.parts.beside import Beside, keep_file
-from botorch_private.curator.service.parts.distinct import first_repeat, most_of_one
 from botorch_private.curator.service.parts.kept import Kept
-from botorch_private.curator.service.parts.making import Making
+from botorch_private.curator.service.parts.make.beside import Beside, keep_file
+from botorch_private.curator.service.parts.make.distinct import first_repeat, most_of_one
+from botorch_private.curator.service.parts.make.making import Making
 
 
 class Seen(NamedTuple):
