@@ -81,7 +81,7 @@ def export_csv(store: Reading) -> str:
 
     Texts that a spreadsheet would take for a formula are preceded by an apostrophe.
     """
-    from botorch_private.curator.service.sheet import harmless
+    from botorch_private.curator.service.sheet_columns import harmless
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -17,12 +17,13 @@ _MOST_BYTES = 2**26
 _MOST_SHOWN = 50
 _DESCRIPTION = (
     "Store the measurements of a sheet: a .csv in UTF-8 whose row 1 names its columns, 'identifier' "
-    "and 'value', and if you like 'date' (2027-03-31), 'instrument', 'comment' and 'unit'. 'worklist "
-    "--output' writes one to fill in. Commas, semicolons or tabs part the cells. All rows are stored or "
-    "none: each that cannot be is told by its number. A row without a value is left out, and a value "
-    "that is stored already is left as it is, so that a sheet may be sent again. A value that differs "
-    "from the one that is stored is refused, unless a column 'reason' says why it is corrected. The "
-    "server may run meanwhile."
+    "and 'value', and if you like 'date' (2027-03-31), 'instrument', 'comment' and 'unit'. Where "
+    "records have several outcomes, each has a column of its name instead of 'value' and 'unit', such "
+    "as 'cost' or 'cost (EUR)'. 'worklist --output' writes one to fill in. Commas, semicolons or tabs "
+    "part the cells. All rows are stored or none: each that cannot be is told by its number. A row "
+    "without a value is left out, and a value that is stored already is left as it is, so that a sheet "
+    "may be sent again. A value that differs from the one that is stored is refused, unless a column "
+    "'reason' says why it is corrected. The server may run meanwhile."
 )
 
 

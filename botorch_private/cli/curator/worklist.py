@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = (
     "Show the records that are asked for and not measured yet, by their identifiers: for your "
-    "laboratory's eyes only. With --output it writes a sheet with an empty column for the values, which "
-    "'import' takes once it is filled in. The console has the same as a page to print, with a box to "
-    "sign."
+    "laboratory's eyes only. With --output it writes a sheet with an empty column for each outcome, "
+    "which 'import' takes once it is filled in. The console has the same as a page to print, with a "
+    "box to sign."
 )
 
 

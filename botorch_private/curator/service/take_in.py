@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
+from dataclasses import replace
 from typing import NamedTuple
 
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.agenda import today
+from botorch_private.curator.service.outcomes import Outcomes
 from botorch_private.curator.service.question import Question, State, question_from
 from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
 from botorch_private.curator.service.store import Store
@@ -55,10 +58,10 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         StorageError: If the disk refuses; nothing was stored then.
     """
     facts = store.facts
-    facts.measured.require_one()
-    sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
-    low, high = (None, None) if facts.plausible is None else facts.plausible
-    low, high = low if form.low is None else form.low, high if form.high is None else form.high
+    sheet = read_sheet(
+        text, form, unit=facts.outcome_unit, outcomes=facts.outcomes, today=today(store.clock())
+    )
+    measured = _with_range(facts.measured, form)
     refused, doubtful, counts = list(sheet.refused), [], {"stored": 0, "corrected": 0, "same": 0}
 
     def store_all(connection: sqlite3.Connection) -> list[Question]:
@@ -76,8 +79,8 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
             elif why := _why_not(store, query, row):
                 refused.append(Refusal(row.row, why))
             else:
-                if not form.accepted and not _between(row.value, low, high):
-                    doubtful.append(Refusal(row.row, _IMPLAUSIBLE))
+                if not form.accepted and (doubts := _doubts(measured, row)):
+                    doubtful.append(Refusal(row.row, doubts))
                 source, said = f"from a sheet, row {row.row}", row.circumstances
                 if query.state == State.MEASURED:
                     done = store.replace(
@@ -111,7 +114,6 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
     return TakenIn(**counts, empty=sheet.empty, refused=everything, implausible=len(doubtful))
 
 
-_OTHER_VALUE = "another value is stored for this record: say why it is corrected in a column 'reason'"
 _OTHER_CIRCUMSTANCES = (
     "this value is stored with another date, instrument or comment: say why that is corrected in a "
     "column 'reason'"
@@ -120,7 +122,6 @@ _NOTHING_TO_CORRECT = "it has a reason for a correction, but no value is stored 
 _TOLD = (
     "the modeler has read this answer, with its noise: a corrected one would tell more than was promised"
 )
-_IMPLAUSIBLE = "its value is outside the plausible range: look again, and say so if it is right"
 
 
 def _differs(query: Question, row: SheetRow) -> bool:
@@ -132,13 +133,35 @@ def _why_not(store: Store, query: Question, row: SheetRow) -> str:
     if query.state != State.MEASURED:
         return _NOTHING_TO_CORRECT if row.reason else ""
     if not row.reason:
-        return _OTHER_VALUE if query.outcome != row.value else _OTHER_CIRCUMSTANCES
+        return _other_value(query, row) if query.outcome != row.value else _OTHER_CIRCUMSTANCES
     is_noised = store.facts.is_noised
     return _TOLD if query.outcome != row.value and is_noised and query.told else ""
 
 
-def _between(value: float, low: float | None, high: float | None) -> bool:
-    return (low is None or low <= value) and (high is None or value <= high)
+def _other_value(query: Question, row: SheetRow) -> str:
+    of = ""
+    if isinstance(row.value, dict) and isinstance(query.outcome, dict):
+        of = f" of {', '.join(name for name in row.value if row.value[name] != query.outcome[name])}"
+    return f"another value{of} is stored for this record: say why it is corrected in a column 'reason'"
+
+
+def _with_range(measured: Outcomes, form: SheetForm) -> Outcomes:
+    """What is measured, with the plausible range that is declared for one sheet."""
+    if form.low is None and form.high is None:
+        return measured
+    (one,) = measured.each  # a sheet of several outcomes declares none
+    low, high = one.plausible or (-math.inf, math.inf)
+    ends = (low if form.low is None else form.low, high if form.high is None else form.high)
+    return replace(measured, each=(replace(one, plausible=ends),))
+
+
+def _doubts(measured: Outcomes, row: SheetRow) -> str:
+    """What is said of a value outside of a plausible range; empty where it is plausible."""
+    names = measured.implausible(row.value)
+    if not names:
+        return ""
+    which = f"value of {', '.join(names)}" if measured.several else "value"
+    return f"its {which} is outside the plausible range: look again, and say so if it is right"
 
 
 class _Finder:

@@ -7,22 +7,8 @@ import io
 from collections.abc import Iterable
 
 from botorch_private.curator.service.agenda import Item
-from botorch_private.curator.service.sheet import harmless
+from botorch_private.curator.service.sheet_columns import ARRANGED, harmless, headings
 from botorch_private.curator.service.store import Store
-
-_COLUMNS = (
-    "question",
-    "identifier",
-    "asked",
-    "due",
-    "taken by",
-    "note",
-    "value",
-    "unit",
-    "date",
-    "instrument",
-    "comment",
-)
 
 
 def worklist_csv(store: Store, items: Iterable[Item]) -> str:
@@ -30,10 +16,15 @@ def worklist_csv(store: Store, items: Iterable[Item]) -> str:
 
     It holds identifiers: for the curator's staff alone.
     """
-    store.facts.measured.require_one()
+    facts = store.facts
+    if facts.outcomes:
+        to_fill_in = {each[-1]: "" for each in headings(facts.outcomes)}
+    else:
+        to_fill_in = {"value": "", "unit": facts.outcome_unit}
+    to_fill_in |= {"date": "", "instrument": "", "comment": ""}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(("question", "identifier", *ARRANGED[1:], *map(harmless, to_fill_in)))
     names = {token.id: token.name for token in store.tokens.all()}
     for query, identifier, arranged in items:
         known = [
@@ -43,6 +34,5 @@ def worklist_csv(store: Store, items: Iterable[Item]) -> str:
             names.get(arranged.taken_by or 0),
             arranged.note,
         ]
-        cells = [query.id, *map(harmless, known), "", harmless(store.facts.outcome_unit), "", "", ""]
-        writer.writerow(cells)
+        writer.writerow((query.id, *map(harmless, (*known, *to_fill_in.values()))))
     return text.getvalue()

@@ -7,17 +7,13 @@ import numpy as np
 import pytest
 from helpers.named_folder import GOAL, NAMES, named_curator, named_folder
 from helpers.remote_server import make_curator
-from helpers.staff_browser import logged_in
 
 from botorch_private import Maximize, Scalarized
 from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
 from botorch_private.curator.service.question import ServiceError
-from botorch_private.curator.service.sheet import SheetForm
-from botorch_private.curator.service.take_in import take_in
 from botorch_private.curator.service.worker import FAILED, answer
-from botorch_private.curator.service.worklist import worklist_csv
 
 GOOD = {"cost": 3.5, "safety": 0.9}
 SEVERAL = "/v1/release?outcomes=several"
@@ -164,17 +160,6 @@ def test_the_export_has_a_column_for_each_name(service):
     ]
     assert first.split(",")[3:8] == ["measured", "3.5", "0.9", "3.5", "0.9"]
     assert second.split(",")[3:8] == ["pending", "", "", "", ""]
-
-
-def test_sheets_and_the_console_are_refused_and_say_what_to_do(service):
-    form = SheetForm()
-    with pytest.raises(ValueError, match="a sheet must be of records with one outcome"):
-        take_in(service.store, "identifier,value\nrecord 1,3\n", form, token=None, dry=False)
-    with pytest.raises(ValueError, match="a sheet must be of records with one outcome"):
-        worklist_csv(service.store, [])
-    page = logged_in(service).open("/console")
-    assert page.status == 409
-    assert "/v1/staff/queries" in page.text
 
 
 @pytest.mark.parametrize(

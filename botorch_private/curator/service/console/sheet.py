@@ -54,7 +54,9 @@ async def send(request: Request, session: SessionOf, upload: UploadOf) -> Respon
         if not upload.content:
             raise ValueError("choose the file of a sheet first")
         text = decoded(upload.content)
-        await asyncio.to_thread(read_sheet, text, form, unit=store.facts.outcome_unit)
+        await asyncio.to_thread(
+            read_sheet, text, form, unit=store.facts.outcome_unit, outcomes=store.facts.outcomes
+        )
     except ValueError as error:
         note_refusal(request, session, "unreadable")
         return _form_page(request, session, form, problem=f"{error}")
