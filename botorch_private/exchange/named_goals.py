@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -47,8 +49,12 @@ class NamedGoal(Goal):
         return "the best that keeps the limits" if self.limits else "the largest weighted sum"
 
     def gain(self, value: Mapping[str, float]) -> float:
-        """The weighted sum, which is to be large."""
-        return math.fsum(weight * value[name] for name, weight in self.weights.items())
+        """The weighted sum, which is to be large; the least there is where no number can hold it."""
+        with contextlib.suppress(OverflowError, ValueError):
+            gain = math.fsum(weight * value[name] for name, weight in self.weights.items())
+            if math.isfinite(gain):
+                return gain
+        return -sys.float_info.max
 
     def allows(self, value: Mapping[str, float]) -> bool:
         """Whether all limits are kept; equal to a limit is allowed."""

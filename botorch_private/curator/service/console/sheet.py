@@ -24,6 +24,7 @@ from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.typed import names_of
 from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.sheet import SheetForm, decoded, read_sheet
+from botorch_private.curator.service.sheet_columns import headings
 from botorch_private.curator.service.sheets import KeptSheet
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.take_in import take_in
@@ -131,6 +132,7 @@ def _form_page(
         session,
         status=422 if problem else 200,
         form=form,
+        headings=["identifier", *(each[-1] for each in headings(store.facts.outcomes))],
         problem=f"{problem[:1].upper()}{problem[1:]}." if problem else "",
         waits=store.sheets.find(session.token) is not None,
         stored=_count(stored),
