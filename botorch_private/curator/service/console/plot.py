@@ -22,7 +22,7 @@ def draw(values: list[float], best: list[float], first: int) -> str:
         An SVG element, with classes that the style sheet colours.
     """
     reached = [each for each in best if not math.isnan(each)]
-    low, high = _limits(min(*values, *reached), max(*values, *reached))
+    low, high = _limits(min(values + reached), max(values + reached))
     count = len(values)
 
     def x(i: float) -> float:

@@ -1,8 +1,8 @@
 """What staff typed and nobody stored yet: it waits until a person stores it or throws it away.
 
-What cannot be read as a value is kept by the session, for another try. What waits to be confirmed, or for
-the other outcomes of its record, is in the database: neither a restart nor the end of a session drops it.
-It is shown to whoever typed it, and to all staff once the token of that person has ended.
+What cannot be read as a value is kept by the session, for another try. What waits to be confirmed, or
+for the other outcomes of its record, is in the database: neither a restart nor the end of a session
+drops it. It is shown to whoever typed it, and to all staff once the token of that person has ended.
 """
 
 from __future__ import annotations
