@@ -53,6 +53,11 @@ class Known(NamedTuple):
     kept: int
     answered: list[Question]
 
+    @property
+    def changed(self) -> list[Question]:
+        """Questions that have changed."""
+        return self.answered
+
 
 class KnownOutcomes(Reading, Changes):
     """Storing outcomes that are known: all of them or none."""
