@@ -1,6 +1,7 @@
 """The console where records have several outcomes: a field for each, all of them stored together."""
 
 import json
+import shutil
 from contextlib import closing
 
 import pytest
@@ -18,6 +19,7 @@ from botorch_private.curator.service.console.typed_outcomes import (
     text_with,
     typed_numbers,
 )
+from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.trail_check import check_database
 
 GOOD = {"cost": 3.5, "safety": 0.9}
@@ -31,11 +33,15 @@ def service(serve, tmp_path):
 
 @pytest.fixture
 def restarted(serve, service):
-    """The same folder under another server, and somebody with the same token at its console."""
+    """The same folder under another server, which was stopped, or killed, and the same token."""
 
-    def start():
-        service.store.close()
-        again = serve(folder=service.folder)
+    def start(*, killed=False):
+        folder = service.folder
+        if killed:  # what lies on the disk while it runs is all that a kill leaves
+            folder = Folder(shutil.copytree(folder.path, folder.path.with_name("left")))
+        else:
+            service.store.close()
+        again = serve(folder=folder)
         again.staff = service.staff
         return again
 
@@ -84,13 +90,14 @@ def test_the_queue_has_a_field_for_each_unless_there_are_many(serve, service, br
     assert many.store.query(1).outcome == {name: float(i) for i, name in enumerate(names)}
 
 
-def test_a_partial_set_is_kept_and_survives_a_restart(service, browser, restarted):
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_partial_set_is_kept_and_survives_a_restart(service, browser, restarted, killed):
     page = browser.send(CHECK, **{"value-1": "3,5"})
     assert page.url == "/console/questions/1"
     assert "What you typed is kept, and nothing is stored: safety is still to be measured." in page.text
     assert "Error" not in page.text
     assert [each["kind"] for each in service.store.events()].count("refused") == 0
-    again = restarted()
+    again = restarted(killed=killed)
     browser = logged_in(again)
     assert f"{name_of(again)} : cost 3.5 EUR Still to be measured: safety" in browser.page.text
     assert "Go on with it" in browser.page.text

@@ -191,6 +191,17 @@ def test_all_rows_are_stored_or_none_and_a_dry_run_says_the_same(store, who):
     assert take_in(store, text, SheetForm(accepted=True), token=2, dry=False).stored == 1
 
 
+def test_each_outcome_has_a_plausible_range_of_its_own(tmp_path):
+    folder = named_folder(tmp_path / "f", plausible={"cost": (0.0, 12.0), "safety": (0.0, 1.0)})
+    with closing(asked(folder, range(4))) as store:
+        rows = ["1,0.5", "13,0.5", "1,2", "-1,2"]
+        who = [store.identifier(query.row) for query in store.queries()]
+        text = "".join(f"{name},{row}\n" for name, row in zip(who, rows, strict=True))
+        taken = take_in(store, f"identifier,cost,safety\n{text}", SheetForm(), token=2, dry=True)
+    words = [each.why.split(" is outside")[0] for each in taken.refused]
+    assert words == ["its value of cost", "its value of safety", "its value of cost, safety"]
+
+
 def test_a_noised_answer_that_was_read_is_not_corrected_by_a_sheet(tmp_path):
     folder = named_folder(tmp_path / "noised", named_curator(noised=True))
     with closing(asked(folder, range(1))) as store:
