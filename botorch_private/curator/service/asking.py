@@ -10,8 +10,8 @@ from botorch_private.curator.service.question import (
     ServiceError,
     State,
     count_used,
-    get,
-    recalled,
+    known_about,
+    question_about,
     replayed,
 )
 from botorch_private.curator.service.settling import Settling
@@ -50,19 +50,17 @@ class Asking(Settling):
         known = replayed(connection, key, row, token)
         if known is not None:
             return Asked(known, False)
-        found = connection.execute(
-            "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (row,)
-        ).fetchone()
-        number = self._insert(connection, row, token) if found is None else found["id"]
+        found = question_about(connection, row)
+        query = self.open_question(connection, row, token) if found is None else found
         keys = connection.execute(
-            "SELECT count(*) AS count FROM idempotency WHERE query = ? AND token = ?", (number, token)
+            "SELECT count(*) AS count FROM idempotency WHERE query = ? AND token = ?", (query.id, token)
         ).fetchone()
         if keys["count"] >= _MOST_KEYS:
             raise ServiceError(
                 "too_many_keys", f"row was asked for under {_MOST_KEYS} keys: use one of them"
             )
-        connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (key, token, row, number))
-        return Asked(get(connection, number), found is None)
+        connection.execute("INSERT INTO idempotency VALUES (?, ?, ?, ?)", (key, token, row, query.id))
+        return Asked(query, found is None)
 
     @step
     def tell(self, connection: sqlite3.Connection, number: int, revision: int) -> None:
@@ -77,7 +75,17 @@ class Asking(Settling):
         if not cursor.rowcount:
             raise ServiceError("revised", f"query {number} was corrected meanwhile")
 
-    def _insert(self, connection: sqlite3.Connection, row: int, token: int) -> int:
+    def open_question(self, connection: sqlite3.Connection, row: int, token: int | None) -> Question:
+        """Store a question about a row that has none, inside of a step; it may be answered at once.
+
+        Args:
+            connection: Inside a transaction.
+            row: Released row.
+            token: Whose it is; None: the curator's, who tells what is known.
+
+        Raises:
+            ServiceError: ``budget_spent``.
+        """
         limit = self.facts.max_queries
         if limit is not None and count_used(connection) >= limit:
             raise ServiceError(
@@ -92,9 +100,8 @@ class Asking(Settling):
         number = cursor.lastrowid
         assert number is not None
         query = self._changed(connection, token, "asked", number, data={"row": row})
-        known = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        outcome = recalled(known["outcome"])
-        if outcome is not None:
-            data = self._settle(connection, query, outcome)
-            self._changed(connection, None, "known", number, data=data)
-        return number
+        outcome, said = known_about(connection, row)
+        if outcome is None:
+            return query
+        data = self._settle(connection, query, outcome, said)
+        return self._changed(connection, None, "known", query.id, data=data)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.circumstances import Circumstances
 from botorch_private.curator.service.question import (
-    Outcome,
     Question,
     State,
     count_used,
@@ -164,10 +164,20 @@ class Reading:
         )
         return found[0]
 
-    def known(self) -> dict[int, Outcome | None]:
-        """Released row -> its outcome, where that is known. For the curator's eyes only."""
+    def known(self) -> dict[int, dict[str, Any]]:
+        """Released row -> its outcome ("value") and what is said of it, where one is known.
+
+        For the curator's eyes only.
+        """
         found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
-        return {each["row"]: recalled(each["outcome"]) for each in found}
+        known: dict[int, dict[str, Any]] = {
+            each["row"]: {"value": recalled(each["outcome"])} for each in found
+        }
+        # A folder that was made before sheets could say this, and is only read, has no such table.
+        if self._all("SELECT 1 FROM sqlite_master WHERE name = 'known_said'"):
+            for row, *said in self._all("SELECT row, measured_on, instrument, comment FROM known_said"):
+                known[row] |= Circumstances(*said).named()
+        return known
 
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""

@@ -18,6 +18,7 @@ from botorch_private.curator.service.sheet_columns import Columns, find_columns,
 from botorch_private.curator.service.typed_values import read_note, read_value
 
 MOST_ROWS = 100_000
+UNASKED = ("refuse", "keep", "tell")  # see `keep_row`
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class SheetForm:
         low: Smallest value that is plausible; None: that of the folder.
         high: Largest one; None: that of the folder.
         accepted: Whether values that are not plausible were looked at, and are right.
+        unasked: What becomes of values whose records nobody asks for, one of `UNASKED`.
     """
 
     identifier: str = "identifier"
@@ -41,6 +43,7 @@ class SheetForm:
     low: float | None = None
     high: float | None = None
     accepted: bool = False
+    unasked: str = "refuse"
 
 
 class SheetRow(NamedTuple):
