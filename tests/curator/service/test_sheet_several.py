@@ -183,7 +183,7 @@ def test_all_rows_are_stored_or_none_and_a_dry_run_says_the_same(store, who):
             (4, "it has no value of cost"),
             (6, "another value of cost, safety is stored for this record"),
             (7, "it is about the same record as row 2"),
-            (8, "no record that was asked for has this identifier"),
+            (8, "no record has this identifier"),
         ]
         assert (taken.implausible, taken.empty) == (1, 1)
         assert outcomes(store)[:4] == [None] * 4
