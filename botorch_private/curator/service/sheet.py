@@ -34,6 +34,8 @@ class SheetForm:
         high: Largest one; None: that of the folder.
         accepted: Whether values that are not plausible were looked at, and are right.
         unasked: What becomes of values whose records nobody asks for, one of `UNASKED`.
+        separator: What stands between two cells; empty: whichever of `DELIMITERS` parts the names of
+            row 1.
     """
 
     identifier: str = "identifier"
@@ -44,6 +46,7 @@ class SheetForm:
     high: float | None = None
     accepted: bool = False
     unasked: str = "refuse"
+    separator: str = ""
 
 
 class SheetRow(NamedTuple):
@@ -90,21 +93,6 @@ class Sheet(NamedTuple):
     empty: int
 
 
-def decoded(content: bytes) -> str:
-    """The text of a file.
-
-    Raises:
-        ValueError: If it is not text in UTF-8.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ValueError("the sheet must be a text in UTF-8: save it as 'CSV UTF-8'")
-    return text
-
-
 def read_sheet(
     text: str,
     form: SheetForm,
@@ -118,8 +106,7 @@ def read_sheet(
     Row 1 names its columns, in any order and in capitals or not: those of ``form``, and if there are
     any "date", "instrument", "comment" and "reason". Of one outcome there may be "unit", and other
     columns are left alone; several have a column each, with its unit behind the name or not, and a row
-    has a number for each or for none. Of comma, semicolon and tab, the one that parts these names parts
-    all cells.
+    has a number for each or for none. What parts the names of row 1 parts all cells.
 
     Args:
         text: Of the sheet.
@@ -136,7 +123,11 @@ def read_sheet(
     elif form.unit and form.unit != unit:
         raise ValueError(_OTHER_UNIT)
     columns = find_columns(
-        lambda delimiter: _first_row(text, delimiter), form.identifier, form.value, outcomes
+        lambda delimiter: _first_row(text, delimiter),
+        form.identifier,
+        form.value,
+        outcomes,
+        form.separator,
     )
     rows: list[SheetRow] = []
     refused: list[Refusal] = []

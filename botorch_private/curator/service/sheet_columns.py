@@ -8,9 +8,10 @@ from typing import NamedTuple
 from botorch_private._base.frames import alike
 from botorch_private.curator.service.outcomes import OutcomeFacts
 
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t"}
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 SAID = ("date", "instrument", "comment", "reason")  # read where there are any
 ARRANGED = ("question", "asked", "due", "taken by", "note")  # of a worklist, for people
+_LEFT_ALONE = (*ARRANGED, "query")  # as versions before called a question
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
 
 
@@ -64,6 +65,7 @@ def find_columns(
     identifier: str,
     value: str,
     outcomes: Sequence[OutcomeFacts],
+    separator: str = "",
 ) -> Columns:
     """Find the columns by their names, in any order and in capitals or not.
 
@@ -75,6 +77,8 @@ def find_columns(
         identifier: Name of the column with the identifiers.
         value: Name of the column with the values, where there is one outcome.
         outcomes: Several outcomes; empty: there is one.
+        separator: What stands between two cells; empty: one of `DELIMITERS`, by which row 1 has the
+            names.
 
     Raises:
         ValueError: If one is missing, is there twice, or is none of these. Columns of the sheet are told
@@ -82,7 +86,7 @@ def find_columns(
     """
     each_value = headings(outcomes, identifier) if outcomes else [(value,)]
     others = SAID if outcomes else (*SAID, "unit")
-    for delimiter in DELIMITERS.values():
+    for delimiter in [separator] if separator else DELIMITERS.values():
         names = [alike(plain(each.strip())) for each in first_row(delimiter) or ()]
         if alike(identifier) not in names:
             continue
@@ -105,10 +109,19 @@ def find_columns(
             {name: found[0] for name, found in said.items()},
         )
     wanted = " and ".join(repr(each[-1]) for each in [(identifier,), *each_value])
-    raise ValueError(
-        f"the sheet must name its columns in row 1, {wanted}, with a comma, a semicolon or a tab "
-        f"between them"
-    )
+    between = _between(first_row, identifier, separator)
+    raise ValueError(f"the sheet must name its columns in row 1, {wanted}, with {between}")
+
+
+def _between(first_row: Callable[[str], list[str] | None], identifier: str, separator: str) -> str:
+    """What is to stand between the names of row 1; where another one is declared, a guess."""
+    if not separator:
+        return "a comma, a semicolon, a tab or a bar between them"
+    wanted = alike(plain(identifier))
+    for name, mark in DELIMITERS.items():
+        if wanted in (alike(plain(each.strip())) for each in first_row(mark) or ()):
+            return f"the separator between them that is declared, but there it is a {name}"
+    return "the separator between them that is declared"
 
 
 def _refuse_other_names(names: Sequence[str], places: dict[str, list[int]]) -> None:
@@ -120,7 +133,7 @@ def _refuse_other_names(names: Sequence[str], places: dict[str, list[int]]) -> N
         )
     known = {place for found in places.values() for place in found}
     for place, name in enumerate(names):
-        if name and place not in known and name not in map(alike, ARRANGED):
+        if name and place not in known and name not in map(alike, _LEFT_ALONE):
             wanted = ", ".join(name for name in places if name not in SAID)
             raise ValueError(
                 f"the sheet must have the columns {wanted} and if you like {', '.join(SAID)}, but row 1 "

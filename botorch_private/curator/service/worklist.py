@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 
+from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.service.agenda import Item
-from botorch_private.curator.service.sheet_columns import ARRANGED, harmless, headings
+from botorch_private.curator.service.sheet_columns import ARRANGED, headings
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.written_sheet import written_sheet
 
 
-def worklist_csv(store: Store, items: Iterable[Item]) -> str:
+def worklist_csv(store: Store, items: Iterable[Item], dialect: Dialect = PLAIN) -> str:
     """CSV with a row for each question, and empty columns for what is measured.
 
     It holds identifiers: for the curator's staff alone.
@@ -22,17 +22,10 @@ def worklist_csv(store: Store, items: Iterable[Item]) -> str:
     else:
         to_fill_in = {"value": "", "unit": facts.outcome_unit}
     to_fill_in |= {"date": "", "instrument": "", "comment": ""}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("question", "identifier", *ARRANGED[1:], *map(harmless, to_fill_in)))
     names = {token.id: token.name for token in store.tokens.all()}
+    rows: list[tuple[int | str | None, ...]] = [("question", "identifier", *ARRANGED[1:], *to_fill_in)]
     for query, identifier, arranged in items:
-        known = [
-            identifier,
-            query.asked[:10],
-            arranged.due,
-            names.get(arranged.taken_by or 0),
-            arranged.note,
-        ]
-        writer.writerow((query.id, *map(harmless, (*known, *to_fill_in.values()))))
-    return text.getvalue()
+        by = names.get(arranged.taken_by or 0)
+        known = (query.id, identifier, query.asked[:10], arranged.due, by, arranged.note)
+        rows.append((*known, *to_fill_in.values()))
+    return written_sheet(rows, dialect)

@@ -11,7 +11,6 @@ from helpers.planted import NUMBER, TEXT, found_in
 from helpers.staff_browser import StaffBrowser, logged_in
 
 from botorch_private import Scalarized
-from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.console.typed_outcomes import (
     is_whole,
     read_outcome,
@@ -19,6 +18,7 @@ from botorch_private.curator.service.console.typed_outcomes import (
     text_with,
     typed_numbers,
 )
+from botorch_private.curator.service.exported import export_csv
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.trail_check import check_database
 

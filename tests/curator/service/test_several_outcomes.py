@@ -9,7 +9,7 @@ from helpers.named_folder import GOAL, NAMES, named_curator, named_folder
 from helpers.remote_server import make_curator
 
 from botorch_private import Maximize, Scalarized
-from botorch_private.cli.curator.export import export_csv
+from botorch_private.curator.service.exported import export_csv
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
 from botorch_private.curator.service.question import ServiceError
