@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,11 +49,11 @@ class NamedGoal(Goal):
 
     def gain(self, value: Mapping[str, float]) -> float:
         """The weighted sum, which is to be large; the least there is where no number can hold it."""
-        with contextlib.suppress(OverflowError, ValueError):
-            gain = math.fsum(weight * value[name] for name, weight in self.weights.items())
-            if math.isfinite(gain):
-                return gain
-        return -sys.float_info.max
+        try:
+            gain = math.fsum([weight * value[name] for name, weight in self.weights.items()])
+        except (OverflowError, ValueError):
+            return -sys.float_info.max
+        return gain if math.isfinite(gain) else -sys.float_info.max
 
     def allows(self, value: Mapping[str, float]) -> bool:
         """Whether all limits are kept; equal to a limit is allowed."""

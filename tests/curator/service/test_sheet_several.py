@@ -147,6 +147,21 @@ def test_a_sheet_with_the_columns_of_a_worklist_is_read_whatever_outcomes_are_ca
         assert list(row.value) == [each.name for each in facts]
 
 
+@given(
+    st.lists(
+        st.sampled_from([TEXT, str(NUMBER), '"', ",", ";", "\n", "\r", "identifier", "cost", "safety"])
+    )
+)
+def test_no_message_holds_what_stands_in_a_sheet(pieces):
+    text = "".join(pieces)
+    for whole in (text, f"identifier,cost,safety,date\n{text}", f"identifier,cost,safety,{text}\n"):
+        try:
+            said = [each.why for each in read(whole).refused]
+        except ValueError as error:
+            said = [str(error)]
+        assert found_in(said) == []
+
+
 def test_a_sheet_is_stored_may_be_sent_again_and_is_corrected_with_a_reason(store, who):
     text = "identifier,cost,safety,instrument\n" + "".join(
         f"{a},{i},0.5,scale\n" for i, a in enumerate(who)
@@ -183,7 +198,7 @@ def test_all_rows_are_stored_or_none_and_a_dry_run_says_the_same(store, who):
             (4, "it has no value of cost"),
             (6, "another value of cost, safety is stored for this record"),
             (7, "it is about the same record as row 2"),
-            (8, "no record that was asked for has this identifier"),
+            (8, "no record has this identifier"),
         ]
         assert (taken.implausible, taken.empty) == (1, 1)
         assert outcomes(store)[:4] == [None] * 4
