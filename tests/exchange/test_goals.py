@@ -93,7 +93,7 @@ def test_what_is_no_goal_is_refused(values):
 
 def test_messages_repeat_no_text():
     for make in (Above, Target, TopK):
-        with pytest.raises(ValueError, match="got a str") as refused:
+        with pytest.raises(ValueError, match="got a text") as refused:
             make("Anna")
         assert "Anna" not in str(refused.value)
     with pytest.raises(ValueError, match="goal must be of a kind") as refused:
