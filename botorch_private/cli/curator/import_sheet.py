@@ -65,6 +65,15 @@ def add(verbs: Any) -> None:
         action="store_true",
         help="values outside the plausible range were looked at, and are right",
     )
+    option(
+        "--unasked",
+        choices=("refuse", "keep", "tell"),
+        default="refuse",
+        help="values of records that nobody asks for: 'refuse' them (the default); 'keep' them until "
+        "somebody asks, who is answered at once, and tell nobody; or 'tell' them now to every modeler: "
+        "each counts as a question, and that you had these values is told as well, "
+        "which no guarantee covers",
+    )
     option("--dry-run", action="store_true", help="store nothing; say what would be stored or refused")
 
 
@@ -76,7 +85,14 @@ def _import(options: argparse.Namespace) -> int:
     if low is not None and not low < high:
         refuse_option(options, "--plausible", "must be a smallest and a larger value")
     form = SheetForm(
-        options.id, options.value, options.decimal, options.unit, low, high, options.accept_implausible
+        options.id,
+        options.value,
+        options.decimal,
+        options.unit,
+        low,
+        high,
+        options.accept_implausible,
+        options.unasked,
     )
     with opened(options) as store:
         with options.sheet.open("rb") as file:
@@ -94,6 +110,8 @@ def _say(taken: TakenIn, *, dry: bool) -> int:
         warn(f"and {len(taken.refused) - _MOST_SHOWN} more rows")
     if taken.implausible:
         warn("If values outside the plausible range are right, say --accept-implausible.")
+    if taken.unasked:
+        warn("To keep values until somebody asks for their records, say --unasked keep.")
     if taken.refused:
         words = "would be" if dry else "was"
         tell(f"Nothing {words} stored, since rows are refused: {len(taken.refused)}")
@@ -101,6 +119,10 @@ def _say(taken: TakenIn, *, dry: bool) -> int:
     tell(f"{'Values that would be stored' if dry else 'Stored values'}: {taken.stored}")
     if taken.corrected:
         tell(f"{'Corrections that would be stored' if dry else 'Corrections'}: {taken.corrected}")
+    if taken.kept:
+        tell(f"{'Values that would be kept' if dry else 'Kept'} until somebody asks: {taken.kept}")
+    if taken.told:
+        tell(f"{'Values that would be told' if dry else 'Told'} to every modeler unasked: {taken.told}")
     tell(f"Stored before, and the same: {taken.same}")
     tell(f"Rows without a value: {taken.empty}")
     return 0

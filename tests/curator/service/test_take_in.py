@@ -99,7 +99,7 @@ def test_every_row_that_cannot_be_stored_is_told_and_nothing_is_stored(store):
             (3, "another value is stored for this record"),
             (4, "nobody asks for this record"),
             (6, "it is about the same record as row 5"),
-            (7, "no record that was asked for has this identifier"),
+            (7, "no record has this identifier"),
             (8, "nobody asks for this record"),
             (9, "its value is outside the plausible range"),
             (11, "Type the number alone, without a unit or spaces inside, as in 3.5, -12 or 1.5e-3."),

@@ -78,7 +78,7 @@ def history(store: Store, query: Question) -> list[Happened]:
         if kind == "corrected" and not data:  # of an earlier version
             old, _, reason = reason.partition(": ")
             before = {"value": float(old)}
-        by_curator = kind in ("known", "corrected") or (kind == "measured" and reason)
+        by_curator = kind in ("asked", "known", "corrected") or (kind == "measured" and reason)
         nobody = "the curator" if by_curator else "somebody" if kind == "refused" else "the program"
         who = names.get(event["token"], nobody)
         if kind == "taken":

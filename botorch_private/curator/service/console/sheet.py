@@ -41,9 +41,11 @@ _CHANGED = ConsoleError(
 
 
 @router.get("")
-async def sheet(request: Request, session: SessionOf, stored: str = "", corrected: str = "") -> Response:
+async def sheet(
+    request: Request, session: SessionOf, stored: str = "", corrected: str = "", kept: str = ""
+) -> Response:
     """The form that sends a sheet, and the one that waits if there is any."""
-    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected)
+    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected, kept=kept)
 
 
 @router.post("")
@@ -93,7 +95,19 @@ async def store_it(request: Request, session: SessionOf, form: FormOf) -> Respon
     if taken.refused:
         return await _check_page(request, session, kept, missed=True)
     await asyncio.wrap_future(store.sheets.drop(kept.token))
-    return go_to(f"/console/sheet?stored={taken.stored}&corrected={taken.corrected}")
+    counts = f"stored={taken.stored}&corrected={taken.corrected}&kept={taken.kept}"
+    return go_to(f"/console/sheet?{counts}")
+
+
+@router.post("/keep")
+async def keep(request: Request, session: SessionOf, _: FormOf) -> Response:
+    """Have the values of the sheet that waits kept where nobody asks for their records; look again."""
+    store: Store = request.app.state.store
+    kept = store.sheets.find(session.token)
+    if kept is not None:
+        form = replace(kept.form, unasked="keep")
+        await asyncio.wrap_future(store.sheets.keep(kept.token, kept.content, form))
+    return go_to("/console/sheet/check")
 
 
 @router.post("/discard")
@@ -113,6 +127,7 @@ def _form_of(fields: Mapping[str, str]) -> SheetForm:
         fields.get("identifier", "").strip()[:_LONGEST_NAME] or usual.identifier,
         fields.get("value", "").strip()[:_LONGEST_NAME] or usual.value,
         "," if fields.get("decimal") == "," else ".",
+        unasked="keep" if fields.get("unasked") == "keep" else "refuse",
     )
 
 
@@ -124,6 +139,7 @@ def _form_page(
     problem: str = "",
     stored: str = "",
     corrected: str = "",
+    kept: str = "",
 ) -> Response:
     store: Store = request.app.state.store
     return page(
@@ -137,6 +153,7 @@ def _form_page(
         waits=store.sheets.find(session.token) is not None,
         stored=_count(stored),
         corrected=_count(corrected),
+        kept=_count(kept),
     )
 
 
@@ -156,6 +173,7 @@ async def _check_page(
         shown=taken.refused[:_MOST_SHOWN],
         more=max(0, len(taken.refused) - _MOST_SHOWN),
         implausible=taken.implausible == len(taken.refused) > 0,
+        unasked=0 < len(taken.refused) == taken.unasked + taken.implausible and taken.unasked > 0,
         missed=missed,
         failure=failure,
         seen=_mark(kept),
