@@ -102,5 +102,8 @@ def test_messages_repeat_no_text():
 
 
 def test_goals_do_without_pytorch():
-    code = "import sys, botorch_private.exchange.goals; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, botorch_private.exchange.goals, botorch_private.exchange.named_goals; "
+        "sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
