@@ -9,7 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-import botorch_private.exchange.named_goals  # noqa: F401  with PyTorch, which no child must load then
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in

@@ -79,9 +79,9 @@ REVIEWED = {
     "a setting, an option or a promise": [
         "part.rows",
         "self.width",
-        "validate.shown(limits)",
-        "validate.shown(names)",
-        "validate.shown(weights)",
+        "settings.shown(limits)",
+        "settings.shown(names)",
+        "settings.shown(weights)",
         "agreed",
         "argument",
         "budget",
@@ -116,7 +116,6 @@ REVIEWED = {
         "function_name",
         "value",
         "self.k",
-        "_shown(value)",
     ],
     "a path that was given, or a file of the folder": [
         "file",

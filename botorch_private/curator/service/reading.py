@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -119,18 +120,18 @@ class Reading:
         return question_from(found[0]) if found else None
 
     def _best_of_several(self, before: int | None) -> Question | None:
-        found = [
-            query
-            for query in self.queries(states=(State.MEASURED,))
-            if before is None or query.id < before
-        ]
+        found = self._all(
+            "SELECT id, outcome FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
+            "ORDER BY id",
+            before,
+        )
         goal: Any = goal_from_dict(self.facts.goal)
-        best = None
-        for query in found:
-            value: Any = query.outcome
-            if goal.allows(value) and (best is None or goal.gain(value) > goal.gain(best.outcome)):
-                best = query
-        return best
+        best, number = -math.inf, None
+        for each in found:
+            value: Any = recalled(each["outcome"])
+            if goal.allows(value) and (gain := goal.gain(value)) > best:
+                best, number = gain, each["id"]
+        return None if number is None else self.query(number)
 
     def outcomes(self) -> list[Any]:
         """All that was measured, in the order in which it was asked for."""

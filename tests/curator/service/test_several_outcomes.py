@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -224,3 +226,13 @@ def test_a_program_that_returns_other_names_has_failed_and_the_next_question_goe
     assert "smith" not in first.reason
     assert second.outcome == GOOD
     store.close()
+
+
+def test_a_command_about_a_folder_of_several_outcomes_loads_no_pytorch(tmp_path):
+    named_folder(tmp_path / "named")
+    code = (
+        "import sys; from botorch_private.cli.main import main; "
+        "main(['curator', 'status', sys.argv[1]]); sys.exit('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "named")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

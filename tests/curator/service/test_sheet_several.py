@@ -147,6 +147,21 @@ def test_a_sheet_with_the_columns_of_a_worklist_is_read_whatever_outcomes_are_ca
         assert list(row.value) == [each.name for each in facts]
 
 
+@given(
+    st.lists(
+        st.sampled_from([TEXT, str(NUMBER), '"', ",", ";", "\n", "\r", "identifier", "cost", "safety"])
+    )
+)
+def test_no_message_holds_what_stands_in_a_sheet(pieces):
+    text = "".join(pieces)
+    for whole in (text, f"identifier,cost,safety,date\n{text}", f"identifier,cost,safety,{text}\n"):
+        try:
+            said = [each.why for each in read(whole).refused]
+        except ValueError as error:
+            said = [str(error)]
+        assert found_in(said) == []
+
+
 def test_a_sheet_is_stored_may_be_sent_again_and_is_corrected_with_a_reason(store, who):
     text = "identifier,cost,safety,instrument\n" + "".join(
         f"{a},{i},0.5,scale\n" for i, a in enumerate(who)
@@ -253,3 +268,14 @@ def test_the_command_line_takes_such_a_sheet_and_repeats_nothing_of_it(store, wh
         assert f"{option} must be left out where records have several outcomes" in err
     assert main(["curator", "worklist", folder, "--output", str(tmp_path / "work.csv")]) == 0
     assert "cost (EUR),safety" in (tmp_path / "work.csv").read_text(encoding="utf-8-sig")
+
+
+def test_values_that_nobody_asks_for_are_kept_with_all_their_names_and_answer_later(store, who):
+    row = next(row for row in range(40) if store.identifier(row) not in who)
+    text = f"identifier,cost,safety\n{store.identifier(row)},1.5,0.25\n"
+    assert take_in(store, text, SheetForm(), token=2, dry=False).unasked == 1
+    assert take_in(store, text, SheetForm(unasked="keep"), token=2, dry=False).kept == 1
+    assert store.known()[row]["value"] == {"cost": 1.5, "safety": 0.25}
+    answered = store.ask("another-key", row, 1).result().query
+    assert answered.answer == {"cost": 1.5, "safety": 0.25}
+    assert check_database(store).problem == ""
