@@ -77,6 +77,7 @@ REVIEWED = {
         "unit.grid",
     ],
     "a setting, an option or a promise": [
+        "most // 2 ** 20",
         "part.rows",
         "self.width",
         "settings.shown(limits)",
@@ -181,6 +182,8 @@ REVIEWED = {
         "', '.join(SECURITY)",
         "', '.join(_KEYS)",
         "', '.join(SAID)",
+        "between",
+        "guess",
         "', '.join(sorted(known))",
         "_MARKS[decimal]",
         "_MARKS[other]",

@@ -34,4 +34,6 @@ class Changes(Asking, Attempts):
         connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", records)
         write_changed(connection, self.facts, facts)
         before = f"{self.facts.identity} {self.facts.n} rows before, {facts.n} now"
+        if facts.max_queries != self.facts.max_queries:
+            before += f"; {self.facts.max_queries} measurements before, {facts.max_queries} now"
         note(connection, self.clock(), "grown", detail=before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.circumstances import Circumstances
+from botorch_private.curator.service.past import Past
 from botorch_private.curator.service.question import (
     Question,
     State,
@@ -32,9 +32,14 @@ _SETTLED = {  # each from an index of its own, and not sorted
     ),
     State.WITHDRAWN: ("query INDEXED BY withdrawn WHERE state = 'withdrawn'", "id DESC"),
 }
+_WAITING = (
+    "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+)
+_ANSWERED = "SELECT count(*) FROM event WHERE kind = 'known' AND query IS NOT NULL"
 
 
-class Reading:
+class Reading(Past):
     """Questions and answers as they are stored; nothing here changes any.
 
     Args:
@@ -50,8 +55,7 @@ class Reading:
     facts: FolderFacts
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._reader = connection
-        self._reading = threading.Lock()
+        super().__init__(connection)
         self.facts = read_facts(connection)
 
     def close(self) -> None:
@@ -158,12 +162,18 @@ class Reading:
         return None if limit is None else limit - self.queries_used()
 
     def known_waiting(self) -> int:
-        """How many known outcomes no question asked for yet. For the curator's eyes only."""
-        found = self._one(
-            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
-        )
-        return found[0]
+        """How many known outcomes no question asked for yet; 0 where a column has all of them.
+
+        For the curator's eyes only.
+        """
+        return 0 if self.facts.objective == "column" else self._one(_WAITING)[0]
+
+    def known_answered(self) -> int:
+        """How many questions were answered by an outcome that was known; 0 where a column has all.
+
+        For the curator's eyes only.
+        """
+        return 0 if self.facts.objective == "column" else self._one(_ANSWERED)[0]
 
     def known(self) -> dict[int, dict[str, Any]]:
         """Released row -> its outcome ("value") and what is said of it, where one is known.
@@ -188,10 +198,6 @@ class Reading:
         """Place of a released row's record in the table. For the curator's eyes only."""
         return self._one("SELECT record FROM record WHERE row = ?", row)[0]
 
-    def events(self, query: int | None = None) -> list[sqlite3.Row]:
-        """What happened, in order; to one query, or to all. For the curator's eyes only."""
-        return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
-
     @contextmanager
     def one_moment(self) -> Iterator[None]:
         """Have all that is read inside be of one moment, whatever is written; for one thread alone."""
@@ -201,34 +207,6 @@ class Reading:
         finally:
             self._reader.execute("ROLLBACK")
 
-    def has_chain(self) -> bool:
-        """Whether events have hashes: in a folder of an earlier version that is only read, none has."""
-        return bool(self._all("SELECT 1 FROM pragma_table_info('event') WHERE name = 'hash'"))
-
-    def events_written(self) -> int:
-        """How many events were ever written."""
-        found = self._all("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
-        return found[0]["seq"] if found else 0
-
-    def last_hash(self) -> str | None:
-        """The hash of the last event; None: events have none yet; see `trail`."""
-        if not self.has_chain():
-            return None
-        return self._one("SELECT hash FROM event ORDER BY id DESC LIMIT 1")[0]
-
-    def latest_time(self) -> str | None:
-        """The latest time at which anything happened, UTC, ISO 8601."""
-        # What was written by a clock that was ahead stays; `mend_clock` notes that it is not to count.
-        return self._one(
-            "SELECT max(time) FROM event "
-            "WHERE id >= (SELECT coalesce(max(id), 0) FROM event WHERE kind = 'clock')"
-        )[0]
-
-    def restored(self) -> str | None:
-        """Of when the backup is that the folder was put back from last; None: it never was."""
-        found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
-        return None if found is None else found["detail"]
-
     def order(self) -> list[int]:
         """Place in the table of each released row's record. For the curator's eyes only."""
         return [row["record"] for row in self._all("SELECT record FROM record ORDER BY row")]
@@ -237,16 +215,6 @@ class Reading:
         """What staff call the records, in the order of the table. For the curator's eyes only."""
         found = self._all("SELECT identifier FROM record ORDER BY record")
         return [row["identifier"] for row in found]
-
-    def earlier_releases(self) -> list[dict[str, Any]]:
-        """Releases that were served before records joined: ``identity`` and ``rows``, oldest first."""
-        found = self._all("SELECT detail FROM event WHERE kind = 'grown' ORDER BY id")
-        pairs = [each["detail"].split() for each in found]
-        return [{"identity": identity, "rows": int(rows)} for identity, rows, *_ in pairs]
-
-    def first_identity(self) -> str:
-        """SHA-256 of the release that the folder was made with, with which the trail begins."""
-        return str(next((each["identity"] for each in self.earlier_releases()), self.facts.identity))
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy all of the database, of one moment, whatever is written meanwhile."""
@@ -262,14 +230,6 @@ class Reading:
         found = or_refuse(lambda: self._one("PRAGMA quick_check(1)")[0], _damaged)
         if found != "ok":
             raise _damaged()
-
-    def _one(self, statement: str, *values: Any) -> sqlite3.Row:
-        with self._reading:
-            return self._reader.execute(statement, values).fetchone()
-
-    def _all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._reading:
-            return self._reader.execute(statement, values).fetchall()
 
 
 def _damaged() -> ValueError:

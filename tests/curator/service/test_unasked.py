@@ -1,5 +1,6 @@
 """Values of records that nobody asks for: refused, kept until somebody does, or told, as is said."""
 
+import json
 from contextlib import closing
 
 import numpy as np
@@ -238,7 +239,13 @@ def test_the_command_says_what_can_be_done_and_does_it(clinic, capsys):
         "Values that would be stored: 0\nValues that would be kept until somebody asks: 2\n"
     )
     assert "Kept until somebody asks: 2\n" in run(capsys, "--unasked", "keep")[1]
+    assert main(["curator", "status", "clinic", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["earlier"] == {"waiting": 2, "answered": 0}
     assert "Told to every modeler unasked: 2\n" in run(capsys, "--unasked", "tell")[1]
+    assert main(["curator", "status", "clinic", "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert status["earlier"] == {"waiting": 0, "answered": 2}
+    assert (status["earlier_releases"], status["restored"]) == ([], None)
     with closing(clinic.open()) as store:
         assert [query.outcome for query in store.queries()] == [1.0, 2.0]
         assert store.queries_left() == 0
