@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,23 +73,20 @@ def keep_file(number: int, file: SourceFile, beside: Beside, kept: Path, hashes:
     Raises:
         ValueError: If the file was changed, or a cell is unusable: by its place, not its text.
     """
-    make_once(file_folder(hashes, number), partial(_hash_texts, file, beside))
     make_once(file_folder(kept, number), partial(_keep, file, beside))
+    make_once(file_folder(hashes, number), partial(_hash_texts, file, beside, file_folder(kept, number)))
     outcomes = file_folder(kept, number) / OUTCOMES
     if beside.known is None or not outcomes.exists():
         return 0
     return int(np.isfinite(np.load(outcomes, mmap_mode="r")).sum())
 
 
-def _hash_texts(file: SourceFile, beside: Beside, folder: Path) -> None:
-    file.require_unchanged()
+def _hash_texts(file: SourceFile, beside: Beside, kept: Path, folder: Path) -> None:
     if beside.identifiers is not None:
-        texts = read_identifiers(file.path, beside.identifiers)
-        file.require_unchanged(len(texts))
-        write_hashes(folder, NAMES, [look(text) for text in texts])
+        write_hashes(folder, NAMES, [look(text) for text in _kept_texts(kept)])
     if beside.person is not None:
         people = [look(text).casefold() for text in read_texts(file.path, beside.person)]
-        file.require_unchanged(len(people))
+        file.require_unchanged(len(people))  # nor while it was read
         if "" in people:
             raise ValueError(
                 f"person must be a column that names a person in every row, but row "
@@ -96,6 +94,11 @@ def _hash_texts(file: SourceFile, beside: Beside, folder: Path) -> None:
                 f"person there"
             )
         write_hashes(folder, PEOPLE, people)
+
+
+def _kept_texts(kept: Path) -> list[str]:
+    ends, texts = np.load(kept / ENDS).tolist(), np.load(kept / TEXTS).tobytes()
+    return [texts[first:last].decode() for first, last in pairwise(ends)]
 
 
 def _keep(file: SourceFile, beside: Beside, folder: Path) -> None:
