@@ -38,7 +38,9 @@ class PartsFiles:
         self._glanced = -_GLANCE
         self._is_right = True
         total = sum(size for size, _ in self._files.values())
-        with tqdm(total=total, desc="check", unit="B", unit_scale=True, leave=False, delay=2) as bar:
+        with tqdm(
+            total=total, desc="check", unit="B", unit_scale=True, leave=False, delay=2, disable=None
+        ) as bar:
             for name, (size, _) in self._files.items():
                 if not self._hashes(name):
                     raise ValueError(
@@ -68,11 +70,12 @@ class PartsFiles:
         """
         if not self.is_right():
             return False
-        with self._lock:
-            oldest = min(self._seen, key=lambda name: self._seen[name][1])
-            if time.monotonic() >= self._seen[oldest][1] + _LONGEST_TRUST:
-                self._is_right = self._hashes(oldest)
-            return self._is_right
+        oldest = min(self._files, key=lambda name: self._seen[name][1])
+        if time.monotonic() >= self._seen[oldest][1] + _LONGEST_TRUST:
+            right = self._hashes(oldest)  # nobody waits for it
+            with self._lock:
+                self._is_right &= right
+        return self._is_right
 
     def holds(self, name: str) -> bool:
         """Whether one of them is what it was, looked at now."""

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from helpers.ray_cluster import ray_cluster
 
 from botorch_private import Ledger, ReleasedParts, RowMap, load_encoding
 from botorch_private.curator.service.folder import Folder
@@ -204,3 +205,13 @@ def test_cells_are_released_in_parts(init, place):
     facts = Folder(place / "folder").open_to_read().facts
     assert facts.projection_dim == 2
     assert facts.identity == ReleasedParts.load(place / "folder" / "release").whole().identity
+
+
+@pytest.mark.slow
+def test_workers_of_ray_make_the_same_folder(init, place, table):
+    ray_cluster()
+    assert init("folder", "--id", "patient", "--person", "who", "--engine", "ray", "--workers", "2") == 0
+    assert len(Ledger(path=place / "stays.ledger.json").entries) == 1
+    for _, record, identifier, _, _ in entries(Folder(place / "folder")):
+        assert identifier == table.patient.iloc[record]
+    assert "has 3." in (place / "folder" / "person.txt").read_text()
