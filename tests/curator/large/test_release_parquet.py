@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pyarrow import parquet
 from scipy.stats import chi2
 
 from botorch_private import (
@@ -24,6 +25,7 @@ from botorch_private import (
     Modeler,
     NoisyProjection,
     Number,
+    OutcomeMechanism,
     PrivacyGuarantee,
     PublicScaling,
     Release,
@@ -165,6 +167,26 @@ def test_a_seed_voids_the_guarantee(table, tmp_path):
     assert not parts.guarantee.holds
 
 
+def test_no_task_draws_what_another_one_drew_here_or_in_another_release(table, tmp_path):
+    for i in range(1, FILES):
+        shutil.copy(table[0] / "stays-0.parquet", table[0] / f"stays-{i}.parquet")
+    rows = [released(table, tmp_path / f"out{i}").whole().candidates for i in range(2)]
+    assert len(torch.unique(torch.cat(rows), dim=0)) == 2 * N
+    orders = [RowMap.load(tmp_path / f"out{i}.map").permutation for i in range(2)]
+    assert int((orders[0] == orders[1]).sum()) < 12  # 1 is expected; Poisson, 1 time in 10^9
+
+
+def test_parts_say_nothing_of_their_rows_beside_them(table, tmp_path):
+    """Such as the smallest and the largest of a part, which parquet files say by themselves."""
+    released(table, tmp_path / "out")
+    for file in (tmp_path / "out").glob("*.parquet"):
+        facts = parquet.read_metadata(file)
+        assert set(facts.metadata) == {b"ARROW:schema"}  # names and types
+        for group in range(facts.num_row_groups):
+            columns = [facts.row_group(group).column(i) for i in range(facts.num_columns)]
+            assert not any(column.is_stats_set for column in columns)
+
+
 def test_nobody_else_can_read_the_map(table, tmp_path):
     released(table, tmp_path / "out")
     folder = tmp_path / "out.map"
@@ -256,6 +278,15 @@ def test_a_release_is_charged_once_wherever_it_is_killed(table, tmp_path, monkey
     assert len(ledger.entries) == 1
     assert torch.equal(RowMap.load(tmp_path / "out.map").permutation.sort().values, torch.arange(N))
     assert RowMap.load(tmp_path / "out.map").release == parts.identity
+
+
+def test_what_is_promised_about_answers_is_entered_too_and_once(table, tmp_path, monkeypatch):
+    answers = OutcomeMechanism(1.0, 0.0, (0.0, 1.0)).guarantee()
+    ledger = Ledger()
+    begin(monkeypatch, table, tmp_path / "out", ledger=ledger, outcome_guarantee=answers)
+    parts = go_on(table, tmp_path / "out", ledger=ledger, outcome_guarantee=answers)
+    assert [entry.guarantee for entry in ledger.entries] == [parts.guarantee, answers]
+    assert parts.public["outcome_guarantee"] == answers
 
 
 @pytest.mark.slow
