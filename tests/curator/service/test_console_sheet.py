@@ -85,7 +85,21 @@ def test_a_sheet_to_fill_in_is_fetched_and_sent_back(service, browser):
 
 
 forms = st.dictionaries(
-    st.sampled_from(["due", "note", "hours", "seen", "looked", "value", "identifier", "decimal", TEXT]),
+    st.sampled_from(
+        [
+            "due",
+            "note",
+            "hours",
+            "seen",
+            "looked",
+            "value",
+            "identifier",
+            "decimal",
+            "tab",
+            "encoding",
+            TEXT,
+        ]
+    ),
     st.one_of(st.text(max_size=30), st.sampled_from(["8", "2027-01-01", "yes", ",", TEXT])),
 )
 ACTIONS = [
@@ -95,6 +109,7 @@ ACTIONS = [
     "/console/questions/99/arrangement",
     "/console/questions/99/take",
     "/console/sheet/store",
+    "/console/sheet/keep",
     "/console/sheet/discard",
 ]
 
