@@ -16,8 +16,8 @@ from botorch_private.curator.service.sheet import SheetForm
 
 _UTF8 = "utf-8"
 _PACKED, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-# How large a workbook may be when it is unpacked, in times of its limit and in bytes: openpyxl needs some
-# ten times as much memory.
+# How large a workbook may be when it is unpacked, in times of its limit and in bytes: openpyxl needs
+# some ten times as much memory.
 _LARGER, _LARGEST = 16, 2**28
 
 
