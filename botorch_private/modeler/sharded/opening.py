@@ -60,7 +60,10 @@ def opened(
         return release.whole()
     if denoise or several:
         what = "denoise must be False" if denoise else "goal must be about one outcome"
-        raise ValueError(f"{what} with engine='ray'")
+        raise ValueError(
+            f"{what} with engine='ray': search release.whole() in one process, which needs memory for "
+            f"all rows"
+        )
     if device is not None and torch.device(device).type != "cpu":
         raise ValueError("device must be None with engine='ray': rows are held on CPUs")
     rows = ShardedRows(release, shards=workers, address=address, dtype=dtype)
