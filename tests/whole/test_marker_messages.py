@@ -144,6 +144,7 @@ REVIEWED = {
     "a position, a count or a time": [
         "part.rows",
         "self.width",
+        "before",
         "count",
         "curator.answered",
         "d",
@@ -160,6 +161,7 @@ REVIEWED = {
         "most",
         "n",
         "now[11:19]",
+        "now",
         "now[:10]",
         "np.sqrt(d / dim)",
         "number",
@@ -170,6 +172,7 @@ REVIEWED = {
         "promise.features or d",
         "query.id",
         "row",
+        "rows",
         "self._features",
         "status",
         "stop",
