@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.documents.optimize import OptimizeDocument
 from botorch_private.cli.goal import option_of
+from botorch_private.cli.optimize.placed import keep_parts
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.result import result
 from botorch_private.cli.plots import plot_best, require_matplotlib
 from botorch_private.exchange.goals import Above, Goal, Target, goal_from_dict
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import keep_open
 from botorch_private.modeler.modeler import Modeler
@@ -50,11 +53,12 @@ def search(
     ca_file: Path | None,
     insecure: bool,
     stop_below: float | None = None,
+    placed: Mapping[str, Any] = MappingProxyType({}),
 ) -> OptimizeDocument:
     """Search until there are so many measurements, print what comes of it, and return it.
 
     Arguments are the options of the command, whose help says what they are; ``settings`` are the seed
-    and the arguments of `Modeler` that were given.
+    and the arguments of `Modeler` that were given, and ``placed`` those that say where rows are.
 
     Raises:
         ValueError: If an argument or a file is unusable, with the name of its option.
@@ -76,16 +80,17 @@ def search(
             verify=True if ca_file is None else ca_file,
             insecure=insecure,
         ) as curator:
+            keep_parts(curator, state_file, asked=bool(placed))
             release = curator.release
             if state is None:
                 goal = settled.pop("goal", None)
                 goal = curator.goal if goal is None else goal_from_dict(goal)
                 _require_outcomes(goal, curator, known_file, stop_below)
-                modeler = _new_modeler(release, settled, goal)
+                modeler = _new_modeler(release, settled, goal, placed)
                 print(f"{curator.guarantee}\n")
             else:
                 _require_outcomes(state.goal, curator, known_file, stop_below)
-                modeler = Modeler.load(state_file, release)
+                modeler = Modeler.load(state_file, release, **placed)
                 _require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file))
             if answered and state is None:
@@ -186,7 +191,7 @@ def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
     for path in (state, release, plot):
         if path is not None:
             require_folder(path)
-            if path.is_dir():
+            if path.is_dir() and path != release:  # which may be in parts
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if not os.access(path.parent, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -245,7 +250,12 @@ def _require_outcomes(
             raise ValueError(f"{option} must be left out where records have several outcomes")
 
 
-def _new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Modeler:
+def _new_modeler(
+    release: Release | ReleasedParts,
+    settings: Mapping[str, Any],
+    goal: Goal,
+    placed: Mapping[str, Any],
+) -> Modeler:
     if settings.get("denoise") and release.cells is not None:
         raise ValueError(
             "denoise must be left out for a release of labels: the model takes lies into account by "
@@ -253,7 +263,7 @@ def _new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> M
         )
     arguments = {name: value for name, value in settings.items() if name != "seed"}
     generator = torch.Generator().manual_seed(settings["seed"])
-    return Modeler(release, goal=goal, generator=generator, **arguments)
+    return Modeler(release, goal=goal, generator=generator, **arguments, **placed)
 
 
 def _require_the_same(

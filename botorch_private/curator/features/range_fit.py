@@ -224,12 +224,11 @@ def warn_of_fit(table: Tensor, scaling: PublicScaling | None, *, stacklevel: int
         stacklevel: As in `warnings.warn`, counted from whoever calls this.
     """
     if scaling is not None and scaling.public:
-        warn_of_look(look_at(table, scaling), scaling, stacklevel=stacklevel + 1)
+        warn_of_range_fit(fit_of(table, scaling), stacklevel=stacklevel + 1)
 
 
-def warn_of_look(look: ColumnLook, scaling: PublicScaling, *, stacklevel: int) -> None:
-    """Warn as `warn_of_fit` does, of records that were looked at in pieces."""
-    fit = fit_of_look(look, scaling)
+def warn_of_range_fit(fit: RangeFit, *, stacklevel: int) -> None:
+    """Warn the curator of a fit that was found; ``stacklevel`` as in `warn_of_fit`."""
     _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from botorch_private.curator.cells.cells import Cells
@@ -47,12 +48,14 @@ def public_settings(
     mechanism: Mechanism,
     guarantee: PrivacyGuarantee,
     outcome_guarantee: PrivacyGuarantee | None,
+    outcome_names: Sequence[str],
     domain: Domain,
 ) -> dict[str, Any]:
     """What a release says beside its rows."""
     return {
         "guarantee": guarantee,
         "outcome_guarantee": outcome_guarantee,
+        "outcome_names": tuple(outcome_names),
         "cells": domain.space if isinstance(domain, Cells) else None,
         **noise_of(mechanism, domain.features),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from botorch_private._base.engine import engine_of
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.encoding import Encoding
+from botorch_private.curator.features.range_fit import RangeFit, warn_of_range_fit
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.large.assemble import MAP_FOLDER, assemble, beside, publish_parts
 from botorch_private.curator.large.declared import columns_of, domain_of, ends_of, public_settings
@@ -36,15 +37,15 @@ from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import NO_MAPS, Mechanism, RowByRow
 from botorch_private.curator.mechanisms.entropy import entropy_from
 from botorch_private.curator.publish import check_ledger, planned_guarantee, warn_of_delta
+from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.release import settings_text
 from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 
-_BUCKET = 2**28  # bytes of rows, and of their records' numbers
+BUCKET = 2**28  # bytes of rows, and of their records' numbers
 _DTYPES = ("float64", "float32")
 
 
-@on_cpu_by_default
 def release_parquet(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
@@ -52,9 +53,10 @@ def release_parquet(
     mechanism: Mechanism,
     *,
     outcome_guarantee: PrivacyGuarantee | None = None,
+    outcome_names: Sequence[str] = (),
     ledger: Ledger | None = None,
     dtype: str = "float64",
-    bucket_bytes: int = _BUCKET,
+    bucket_bytes: int = BUCKET,
     engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
@@ -81,6 +83,7 @@ def release_parquet(
             or the `Encoding` that its cells were made of.
         mechanism: How rows are released, each for itself: `NoisyProjection` or `CellResponse`.
         outcome_guarantee: What is promised about the answers to come; None: they are as they are.
+        outcome_names: Names of the outcomes, where a record has several.
         ledger: Where the release is entered before anything is drawn.
         dtype: "float64", or "float32": rounded after the noise, which costs no privacy.
         bucket_bytes: Size of a bucket in memory.
@@ -109,9 +112,54 @@ def release_parquet(
         >>> parts.n, parts.guarantee.holds
         (60, True)
     """
+    return release_in_parts(
+        source,
+        target,
+        scaling,
+        mechanism,
+        outcome_guarantee=outcome_guarantee,
+        outcome_names=outcome_names,
+        ledger=ledger,
+        dtype=dtype,
+        bucket_bytes=bucket_bytes,
+        engine=engine,
+        address=address,
+        workers=workers,
+        progress=progress,
+        generator=generator,
+    )
+
+
+@on_cpu_by_default
+def release_in_parts(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    scaling: PublicScaling | Encoding | None,
+    mechanism: Mechanism,
+    *,
+    outcome_guarantee: PrivacyGuarantee | None,
+    outcome_names: Sequence[str],
+    ledger: Ledger | None,
+    agree: Callable[[RangeFit | None], Ledger] | None = None,
+    dtype: str,
+    bucket_bytes: int,
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    progress: bool,
+    generator: torch.Generator | None = None,
+) -> ReleasedParts:
+    """As `release_parquet`, and somebody is asked before anything is spent.
+
+    ``agree`` is told how the records lie in their ranges, once all of them were looked at, and returns
+    the ledger to charge, or raises: nothing is spent or written then. It is not asked where a call goes
+    on. None: warnings say it.
+    """
     encoding = scaling if isinstance(scaling, Encoding) else None
     domain = domain_of(scaling, encoding, mechanism)
     check_ledger(ledger)
+    if outcome_names:
+        outcome_names = checked_names(outcome_names=outcome_names)
     validate.one_of(_DTYPES, dtype=dtype)
     validate.count(bucket_bytes=bucket_bytes, minimum=2**10)
     validate.flag(progress=progress)
@@ -138,15 +186,15 @@ def release_parquet(
         max(1, -(-n * (8 * width + 8) // bucket_bytes)),
         width,
         "int16" if labels else dtype,
-        settings_text(public_settings(mechanism, guarantee, outcome_guarantee, domain)),
+        settings_text(public_settings(mechanism, guarantee, outcome_guarantee, outcome_names, domain)),
         ends_of(domain),
     )
     require_memory_of_tasks(plan, domain.features)
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
-        warn(n, domain.features, stacklevel=4)
+        warn(n, domain.features, stacklevel=5)
     budget = None if ledger is None else ledger.budget
-    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=4)
+    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=5)
     with alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
         assert isinstance(mechanism, RowByRow)
@@ -167,8 +215,12 @@ def release_parquet(
             require_new(target)
         if begun is None:
             require_new(beside(target, MAP_FOLDER))
-            looks = check(tasks, plan, work, progress)
+            looks, fit = check(tasks, plan, work, progress)
             require_room(plan, target)
+            if agree is not None:
+                ledger = agree(fit)
+            elif fit is not None:
+                warn_of_range_fit(fit, stacklevel=4)
             if ledger is not None:
                 ledger.require(*promises, start=0, stop=n)
             now = datetime.now(UTC).isoformat(timespec="microseconds")

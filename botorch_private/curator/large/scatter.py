@@ -54,6 +54,13 @@ class Work:
     seeds: tuple[int, ...] | None = None
     looks: tuple[str, ...] = ()
 
+    @property
+    def ranges(self) -> PublicScaling | None:
+        """Declared ranges of the features."""
+        if self.reader.encoding is not None:
+            return self.reader.encoding.scaling
+        return ranges_of(self.domain)
+
     def entropy(self, task: int) -> OSEntropy | SeededEntropy:
         """Randomness of one task."""
         if self.seeds is None:
@@ -88,8 +95,7 @@ def check_file(file: SourceFile, work: Work) -> Look:
         ValueError: If a record is unusable.
     """
     table, digest = _looked_at(file, work)
-    ranges = ranges_of(work.domain)
-    return Look(None if ranges is None else look_at(table, ranges), digest)
+    return Look(None if work.ranges is None else look_at(table, work.ranges), digest)
 
 
 def _looked_at(file: SourceFile, work: Work) -> tuple[Tensor, str]:

@@ -8,25 +8,26 @@ from typing import Any
 from botorch_private._base.engine import Engine
 from botorch_private._base.progress import tqdm
 from botorch_private.curator.features.column_look import merged
-from botorch_private.curator.features.range_fit import warn_of_look
+from botorch_private.curator.features.range_fit import RangeFit, fit_of_look
 from botorch_private.curator.large.gather import gather
 from botorch_private.curator.large.plan import Plan
 from botorch_private.curator.large.scatter import Look, Work, check_file, scatter
-from botorch_private.curator.publish import ranges_of
 from botorch_private.exchange.released_parts import Part
 
 
-def check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> tuple[str, ...]:
-    """Look at all records, before anything is spent, and warn of ranges; digests of files."""
+def check(
+    tasks: Engine, plan: Plan, work: Work, progress: bool
+) -> tuple[tuple[str, ...], RangeFit | None]:
+    """Look at all records, before anything is spent: digests of the files, and how ranges fit."""
     arguments = [(file,) for file in plan.files]
     done = _shown(tasks.run(check_file, arguments, work), len(arguments), "check", progress)
     found: dict[int, Look] = dict(done)
     looks = [found[number] for number in range(len(arguments))]
-    columns = [look.columns for look in looks if look.columns is not None]
-    ranges = ranges_of(work.domain)
-    if ranges is not None and columns:
-        warn_of_look(reduce(merged, columns), ranges, stacklevel=4)
-    return tuple(look.digest for look in looks)
+    seen = [look.columns for look in looks if look.columns is not None]
+    ranges, fit = work.ranges, None
+    if ranges is not None and seen:
+        fit = fit_of_look(reduce(merged, seen), ranges)
+    return tuple(look.digest for look in looks), fit
 
 
 def draw(tasks: Engine, plan: Plan, work: Work, progress: bool) -> list[Part]:

@@ -13,6 +13,8 @@ from typing import TypeVar
 from filelock import FileLock, Timeout
 
 from botorch_private._base.whole_file import sync_folder
+from botorch_private.curator.service.parts.behind import Behind
+from botorch_private.curator.service.parts.layout import MANIFEST, RELEASE
 from botorch_private.curator.service.reading import Reading, read_only
 from botorch_private.curator.service.store import Store
 from botorch_private.exchange.release_digest import digest_of_file
@@ -40,6 +42,11 @@ class Folder:
     def release(self) -> Path:
         """What the modeler gets."""
         return self.path / "release.safetensors"
+
+    @property
+    def manifest(self) -> Path:
+        """What the modeler gets first, where the release is in parts."""
+        return self.path / RELEASE / MANIFEST
 
     @property
     def coming_release(self) -> Path:
@@ -82,7 +89,10 @@ class Folder:
         Raises:
             ValueError: If this is not a curator's folder, or it is damaged.
         """
-        return self._opened(Store)
+        store = self._opened(Store)
+        if store.facts.parts is not None:
+            store.behind = Behind(self.path, store.facts)
+        return store
 
     def open_to_read(self) -> Reading:
         """Open the database for reading alone: also where nothing can be written.
@@ -93,7 +103,8 @@ class Folder:
         return self._opened(read_only)
 
     def _opened(self, open_database: Callable[[Path], T]) -> T:
-        if not self.database.is_file() or not self.release.is_file():
+        released = self.release.is_file() or self.manifest.is_file()
+        if not self.database.is_file() or not released:
             raise ValueError(
                 f"folder must be one that 'botorch-private curator init' made, but {self.path} is not"
             )

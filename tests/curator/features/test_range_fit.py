@@ -24,7 +24,7 @@ from botorch_private import (
     YesNo,
     datasets,
 )
-from botorch_private.curator.features import range_fit
+from botorch_private.curator.features import column_look
 from botorch_private.curator.features.column_look import look_at, merged
 from botorch_private.curator.features.range_fit import fit_of, fit_of_look
 
@@ -304,7 +304,7 @@ def test_what_is_found_is_what_looking_at_every_value_finds(values, lower, upper
     """In chunks, of which most are not looked at twice, against one look at each number."""
     scaling = PublicScaling([lower, 0.0], [upper, 1.0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(range_fit, "_CHUNK_ENTRIES", entries)
+        patch.setattr(column_look, "_CHUNK_ENTRIES", entries)
         found = fit_of(torch.tensor(values, dtype=torch.float64), scaling)
     for i, (feature, low, high) in enumerate(
         zip(found.features, [lower, 0.0], [upper, 1.0], strict=True)
