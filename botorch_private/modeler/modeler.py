@@ -28,7 +28,7 @@ from botorch_private.modeler.models.build import check_label_options, make_model
 from botorch_private.modeler.models.kernel import ReleasedInputKernel
 from botorch_private.modeler.models.memory import DEFAULT_MEMORY, NOTHING_KEPT
 from botorch_private.modeler.sharded.opening import opened, sharded
-from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior
+from botorch_private.modeler.sharded.sharded_posterior import ShardedPosterior, sharded_posterior
 from botorch_private.modeler.state import SETTINGS, Draws, ModelerState, rows_of
 
 
@@ -83,7 +83,8 @@ class Modeler(Findings):
             recomputed. 1 GiB by default: a million rows and 134 observations in float64. With
             ``engine="ray"``, in each of its processes.
         engine: "process": all rows are here. "ray": processes of a cluster hold the rows of a release in
-            parts (`ReleasedParts`), and get O(t r) numbers a round; the same rows are asked.
+            parts (`ReleasedParts`), and get O(t r) numbers a round; the same rows are asked. Of
+            several outcomes they send O(n) numbers each.
         address: Of a Ray cluster that runs, such as "auto"; None: one is started on this machine.
         workers: Processes that hold rows; None: one a CPU.
 
@@ -136,7 +137,6 @@ class Modeler(Findings):
             dtype=dtype,
             device=device,
             denoise=denoise,
-            several=bool(goal.names),
         )
         goal.require(len(release.candidates))
         _require_outcomes(goal, release)
@@ -437,7 +437,9 @@ class Modeler(Findings):
         return self._posterior_of(self._model_by(self._make_fit(), rounds), NOTHING_KEPT)
 
     def _posterior_of(self, model: Any, max_memory: int) -> Any:
-        make = ShardedPosterior if sharded(self.release) else self.pursuit.posterior
+        make: Any = self.pursuit.posterior
+        if sharded(self.release):
+            make = partial(sharded_posterior, self.goal.names)
         return make(model, self._candidates, max_memory=max_memory)
 
     def __repr__(self) -> str:

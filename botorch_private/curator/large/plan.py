@@ -17,7 +17,7 @@ from botorch_private.curator.mechanisms.base import Maps
 
 FORMAT = FileFormat("botorch-private release begun", 1, "what an unfinished release was begun with")
 CHECKED, CHARGED, WHOLE = "checked", "charged", "whole"
-_NAME, _BEFORE, _AFTER = "plan.json", "before.npy", "after.npy"
+PLAN, _BEFORE, _AFTER = "plan.json", "before.npy", "after.npy"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Plan:
 
     def save(self, folder: Path) -> None:
         """Write it into the folder of the work."""
-        write_whole(folder / _NAME, FORMAT.dumps(asdict(self), indent=1))
+        write_whole(folder / PLAN, FORMAT.dumps(asdict(self), indent=1))
 
     def tasks(self, folder: Path) -> Path:
         """Where its tasks leave what they did: those of another release cannot meet them there."""
@@ -90,7 +90,7 @@ class Plan:
         Raises:
             ValueError: If it is damaged, or of a newer version.
         """
-        path = folder / _NAME
+        path = folder / PLAN
         if not path.is_file():
             return None
         values = FORMAT.loads(path.read_bytes(), path)
@@ -121,7 +121,7 @@ def load_maps(folder: Path, digest: str) -> Maps:
         ValueError: If they are others.
     """
     if _digest_of_maps(folder) != digest:
-        raise FORMAT.refusal(folder / _NAME, "is of other maps than those that are there")
+        raise FORMAT.refusal(folder / PLAN, "is of other maps than those that are there")
     before, after = (
         np.load(path, allow_pickle=False) if path.exists() else None for path in _map_files(folder)
     )

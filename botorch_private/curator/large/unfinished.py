@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from botorch_private._base.whole_file import sync_folder
-from botorch_private.curator.large.plan import CHECKED, Plan
+from botorch_private.curator.large.plan import CHECKED, PLAN, Plan
 from botorch_private.curator.ledger import Ledger
 from botorch_private.privacy.guarantee import PrivacyGuarantee
 
@@ -49,7 +49,7 @@ def begun_before(folder: Path, plan: Plan, ledger: Ledger | None) -> Plan | None
     _require_own(folder)
     found = Plan.load(folder)
     if found is None:
-        if any(folder.glob("[!.]*")):
+        if not all(each.name.startswith(f".{PLAN}.") for each in folder.iterdir()):
             raise FileExistsError(
                 f"target must be new, but {folder} holds files of which nobody knows what they were "
                 f"begun with: remove the folder to begin anew"

@@ -23,19 +23,17 @@ def opened(
     dtype: torch.dtype,
     device: torch.device | str | None,
     denoise: bool,
-    several: bool,
 ) -> Release:
     """The release that a modeler models.
 
     Args:
-        release: As in `Modeler`, and so are the others but the last.
+        release: As in `Modeler`, and so are the others.
         engine: Where rows are.
         address: Of a cluster.
         workers: Processes that hold rows.
         dtype: Of rows.
         device: Where models live.
         denoise: Whether rows are to be denoised.
-        several: Whether the goal is about several outcomes.
 
     Raises:
         TypeError: If it is no release.
@@ -58,9 +56,11 @@ def opened(
         )
     if release.cells is not None:  # their search does not grow with the number of rows
         return release.whole()
-    if denoise or several:
-        what = "denoise must be False" if denoise else "goal must be about one outcome"
-        raise ValueError(f"{what} with engine='ray'")
+    if denoise:
+        raise ValueError(
+            "denoise must be False with engine='ray': search release.whole() in one process, which "
+            "needs memory for all rows"
+        )
     if device is not None and torch.device(device).type != "cpu":
         raise ValueError("device must be None with engine='ray': rows are held on CPUs")
     rows = ShardedRows(release, shards=workers, address=address, dtype=dtype)

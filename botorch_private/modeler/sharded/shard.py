@@ -38,6 +38,7 @@ class Question(NamedTuple):
         max_memory: Bytes that V may take in a shard.
         acquisition: Makes what rows are scored by; None where nothing is scored.
         mean_range: Smallest and largest mean of all rows, where a score depends on them.
+        outcome: Which one it is about, where there are several.
     """
 
     number: int
@@ -46,6 +47,7 @@ class Question(NamedTuple):
     max_memory: int
     acquisition: Callable[[Any], Any] | None = None
     mean_range: tuple[float, float] | None = None
+    outcome: str = ""
 
 
 class Best(NamedTuple):
@@ -80,7 +82,7 @@ class Shard:
             rows[start : start + len(part)] = part
             start += len(part)
         self._rows = rows
-        self._posterior: DiscretePosterior | None = None
+        self._posteriors: dict[str, DiscretePosterior] = {}  # of each outcome, with V of its own
         self._scored: tuple[int, Tensor, float] | None = None
 
     def sums(self, centre: Tensor | None = None) -> Sums:
@@ -151,11 +153,11 @@ class Shard:
 
     def _updated(self, question: Question) -> DiscretePosterior:
         """The posterior given the answers, with what still holds of V."""
-        if self._posterior is None:
-            self._posterior = DiscretePosterior(
-                question.model, self._rows, max_memory=question.max_memory
-            )
+        known = self._posteriors.get(question.outcome)
+        if known is None:
+            known = DiscretePosterior(question.model, self._rows, max_memory=question.max_memory)
+            self._posteriors[question.outcome] = known
         else:
-            self._posterior.max_memory = question.max_memory
-            self._posterior.update(question.model)
-        return self._posterior
+            known.max_memory = question.max_memory
+            known.update(question.model)
+        return known

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base.memory import require_memory
+from botorch_private.modeler.models.named_posterior import NamedPosteriors
 from botorch_private.modeler.models.outcome_units import Ranking
 from botorch_private.modeler.sharded.sharded_rows import ShardedRows
 
@@ -24,10 +25,14 @@ class ShardedPosterior:
         model: Of all observations, in eval mode.
         candidates: The rows.
         max_memory: Bytes that V may take in each shard.
+        outcome: Which one it is of, where there are several.
     """
 
-    def __init__(self, model: Any, candidates: ShardedRows, *, max_memory: int) -> None:
+    def __init__(
+        self, model: Any, candidates: ShardedRows, *, max_memory: int, outcome: str = ""
+    ) -> None:
         self.model, self.candidates, self.max_memory = model, candidates, max_memory
+        self._outcome = outcome
         self._pending: list[int] = []
 
     def update(self, model: Any) -> None:
@@ -37,8 +42,12 @@ class ShardedPosterior:
     def hallucinate(self, rows: Sequence[int]) -> ShardedPosterior:
         """Copy that counts rows as observed with their posterior mean."""
         twin = copy(self)
-        twin._pending = [*self._pending, *rows]
+        twin.assume(rows)
         return twin
+
+    def assume(self, rows: Sequence[int]) -> None:
+        """The same in place: for copies."""
+        self._pending = [*self._pending, *rows]
 
     def ranking(self, *, shared: bool = False) -> Ranking:
         """What rows are compared by, of all rows: O(n) numbers come here.
@@ -51,7 +60,9 @@ class ShardedPosterior:
             what=f"the posterior of {len(self.candidates)} rows in one process",
             remedy="ask for the next row alone, which needs none of it",
         )
-        return self.candidates.ranking(self.model, self._pending, self.max_memory, shared=shared)
+        return self.candidates.ranking(
+            self.model, self._pending, self.max_memory, shared=shared, outcome=self._outcome
+        )
 
     def select(
         self,
@@ -75,3 +86,27 @@ class ShardedPosterior:
                 levelled=levelled,
             )
         )
+
+
+def sharded_posterior(
+    names: Sequence[str], model: Any, candidates: ShardedRows, *, max_memory: int
+) -> ShardedPosterior | NamedPosteriors:
+    """The posterior of rows that several processes hold; of several outcomes one of each.
+
+    Where there are several, a round sends the moments of all rows here, O(n) numbers for each outcome:
+    which row is the best is not a matter of each row alone, but of whether any row may keep the limits.
+
+    Args:
+        names: Of the outcomes; empty where there is one.
+        model: Of all observations; of several outcomes a `ModelListGP`.
+        candidates: The rows.
+        max_memory: Bytes that V may take in each shard, of all outcomes together.
+    """
+    if not names:
+        return ShardedPosterior(model, candidates, max_memory=max_memory)
+    share = max(1, max_memory // len(names))
+    pairs = zip(names, model.models, strict=True)
+    each: Any = {
+        name: ShardedPosterior(own, candidates, max_memory=share, outcome=name) for name, own in pairs
+    }
+    return NamedPosteriors(each)

@@ -156,10 +156,16 @@ class ShardedRows:
         return self._starts[shard] + self._holders.ask("nth", asked)[shard]
 
     def ranking(
-        self, model: Any, pending: Sequence[int], max_memory: int, *, shared: bool = False
+        self,
+        model: Any,
+        pending: Sequence[int],
+        max_memory: int,
+        *,
+        shared: bool = False,
+        outcome: str = "",
     ) -> Ranking:
         """What all rows are compared by: O(n) numbers are sent."""
-        question = self._question(model, pending, max_memory)
+        question = self._question(model, pending, max_memory)._replace(outcome=outcome)
         found = self._holders.ask("ranking", [(question, shared)] * len(self._holders))
         first = found[0]
         return Ranking(

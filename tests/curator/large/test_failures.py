@@ -390,6 +390,17 @@ def test_a_folder_that_was_open_to_others_is_not_worked_in(place, monkeypatch):
     os.close(before)
 
 
+def test_what_somebody_keeps_in_the_place_of_the_work_is_left_alone(place):
+    place.work.mkdir()
+    (place.work / ".notes").write_text("mine")
+    with pytest.raises(FileExistsError, match="nobody knows"):
+        place.call()
+    assert (place.work / ".notes").read_text() == "mine"
+    (place.work / ".notes").rename(place.work / ".plan.json.abc123")  # of a call that was killed
+    place.call()
+    place.require_tidy()
+
+
 # --- once it is whole ---
 
 

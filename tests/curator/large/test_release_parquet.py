@@ -561,7 +561,10 @@ def sixteen(tmp_path):
 
 def test_the_order_audit_finds_nothing_in_sorted_files(tmp_path):
     source, scaled = sixteen(tmp_path)
-    parts = released(source, tmp_path / "out", NoisyProjection(20.0), bucket_bytes=2**11)
+    seeded = torch.Generator().manual_seed(0)  # without, one run in a hundred would find something
+    parts = released(
+        source, tmp_path / "out", NoisyProjection(20.0), bucket_bytes=2**11, generator=seeded
+    )
     assert not audit.order_audit(parts.whole(), scaled, progress=False).found
 
 

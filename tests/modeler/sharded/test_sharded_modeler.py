@@ -1,5 +1,7 @@
 """A modeler whose rows several processes hold asks for the rows that one in one process asks for."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 import torch
@@ -15,10 +17,12 @@ from botorch_private import (
     Modeler,
     NoisyProjection,
     PublicScaling,
+    Scalarized,
     Target,
     TopK,
     release_parquet,
 )
+from botorch_private.exchange.release import settings_text
 from botorch_private.modeler.sharded import opening
 from botorch_private.modeler.sharded.sharded_rows import ShardedRows
 
@@ -103,6 +107,47 @@ def test_picks_bounds_and_recommendations_are_those_of_one_process(parts, here, 
     assert many.regret_bound() == pytest.approx(one.regret_bound(), rel=1e-5)
 
 
+SEVERAL = [
+    Scalarized({"gain": 1.0, "cost": -0.5}),
+    Constrained(maximize="gain", at_most={"cost": 0.5}),
+    Constrained(minimize="cost", at_least={"gain": 0.9}),
+    Constrained(minimize="cost", at_least={"gain": 99.0}),  # no row may keep it
+]
+
+
+@pytest.mark.parametrize("goal", SEVERAL, ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"refit_every": 4, "exploration": "theory"}], ids=["default", "other"]
+)
+def test_picks_for_several_outcomes_are_those_of_one_process(parts, here, goal, options):
+    if options:  # a release that says so itself
+        settings = settings_text({**parts.public, "outcome_names": ("gain", "cost", "time")})
+        parts = replace(parts, settings=settings).with_identity()
+
+    def both(row):
+        length = float(row.square().sum().sqrt()) / 5
+        return {"gain": outcome(row), "cost": length, "time": 1.0}
+
+    whole = parts.whole()
+    same = {"goal": goal, "n_initial": 3, **options}
+    one = Modeler(whole, generator=torch.Generator().manual_seed(2), **same)
+    many = Modeler(parts, generator=torch.Generator().manual_seed(2), engine="ray", **same)
+
+    def searched(modeler):
+        asked = []
+        for t in range(8):
+            for row in modeler.ask(3 if t in (4, 6) else 1):
+                asked.append(row)
+                if t == 6 and row == modeler.pending[-1]:
+                    continue  # stays pending
+                modeler.tell(row, both(whole.candidates[row]))
+        return [*asked, modeler.ask()]
+
+    assert searched(many) == searched(one)
+    assert many.recommend() == one.recommend()
+    assert many.release.identity == one.release.identity
+
+
 def test_a_search_is_saved_and_goes_on_in_either_way(parts, here, tmp_path):
     whole = parts.whole()
     assert parts.identity == whole.identity
@@ -134,7 +179,6 @@ def test_labels_are_searched_here_whatever_the_engine_is(tmp_path):
     ("options", "message"),
     [
         ({"denoise": True}, "denoise must be False"),
-        ({"goal": Constrained(minimize="cost", at_least={"safety": 0.9})}, "goal must be about one"),
         ({"device": "cuda"}, "device must be None"),
         ({"engine": "dask"}, "engine must be"),
         ({"engine": "process", "workers": 2}, "address and workers must be None"),
