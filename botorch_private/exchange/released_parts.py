@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ FORMAT = FileFormat(
     "the manifest of a release in parts, as release_parquet writes it",
 )
 LABEL = "label"
+_AT_A_TIME = 2**13  # rows
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "int16": torch.int16}
 
 
@@ -116,12 +116,15 @@ class ReleasedParts:
         width = self.width if self.cells is None else LABEL_COLUMNS
 
         def pieces() -> Iterator[memoryview]:
-            for number, start in enumerate(self.starts[:-1]):
-                rows = torch.empty(self.parts[number].rows, width, dtype=torch.float64)
-                rows[:, : self.width] = self.read(number)
-                if self.cells is not None:
-                    torch.arange(start, start + len(rows), out=rows[:, 1])
-                yield rows.view(torch.uint8).numpy().data
+            start = 0
+            for number in range(len(self.parts)):
+                for some in self.read(number).split(_AT_A_TIME):
+                    rows = some.double()
+                    if self.cells is not None:
+                        places = torch.arange(start, start + len(some), dtype=torch.float64)
+                        rows = torch.stack([rows[:, 0], places], dim=1)
+                    start += len(some)
+                    yield rows.numpy().data.cast("B")
 
         version, shape = format_of(self.public).version, (self.n, width)
         identity = release_digest(version, str(torch.float64), shape, self.settings, pieces())
@@ -149,10 +152,12 @@ class ReleasedParts:
         rows = torch.empty(part.rows, self.width, dtype=kind)
         if len(columns) != self.width or any(len(each) != part.rows for each in columns):
             raise ValueError(f"path must hold {part.rows} rows of {self.width}, but {path} does not")
-        for column, values in enumerate(columns):
-            rows[:, column] = torch.from_numpy(np.array(values))
-        if kind.is_floating_point and not bool(torch.isfinite(rows).all()):
-            raise ValueError(f"path must hold finite rows, but {path} does not")
+        for start in range(0, part.rows, _AT_A_TIME):  # columns become rows where the cache holds them
+            block = rows[start : start + _AT_A_TIME].numpy()
+            for column, values in enumerate(columns):
+                block[:, column] = values[start : start + _AT_A_TIME]
+            if not np.isfinite(block).all():
+                raise ValueError(f"path must hold finite rows, but {path} does not")
         return rows
 
     @on_cpu_by_default
@@ -245,7 +250,7 @@ def column_names(width: int, *, labels: bool) -> list[str]:
 
 
 def _columns(content: bytes) -> list[np.ndarray]:
-    from pyarrow import parquet
+    from pyarrow import BufferReader, parquet
 
-    table = parquet.read_table(io.BytesIO(content))
+    table = parquet.read_table(BufferReader(content))
     return [column.to_numpy() for column in table.columns]

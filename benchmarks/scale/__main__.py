@@ -1,0 +1,143 @@
+"""What a table larger than memory costs: releases of up to 10^8 records, and searches of them.
+
+    python benchmarks/scale                     # 10^8 records; under an hour on two cores, 35 GB of disk
+    python benchmarks/scale --rows 2000000      # less; or --quick, to see that all runs
+    python benchmarks/scale --folder FOLDER     # where tables are written, and removed again
+
+The source is random and sorted by its first column, in files of 10^6 records. The floors of a release: a
+plain copy of the files, and the same noise drawn in memory. A search is held against the same search in
+one process: its picks must be the same. Each line is measured in a process of its own, with one thread.
+Results: benchmarks/results/scale.md, and the numbers in scale.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results" / "scale.md"
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}
+LARGE = 50_000_000  # rows from which on only a part is measured
+FEW = 5_000_000  # rows up to which only one kind is
+ALL = [("process", 1), ("ray", 1), ("ray", 2), ("ray", 4)]
+GIB = 2**30
+
+
+@dataclass
+class Found:
+    """All that was measured."""
+
+    floors: dict = field(default_factory=dict)
+    small: list = field(default_factory=list)
+    releases: list = field(default_factory=list)
+    searches: list = field(default_factory=list)
+
+
+def measured(task: str, **arguments: object) -> dict:
+    """Run a task in a fresh process."""
+    command = [sys.executable, str(HERE), "--task", task, json.dumps(arguments)]
+    print(task, arguments, file=sys.stderr, flush=True)
+    environment = {**os.environ, **ONE_THREAD, "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8", env=environment)
+    print(done.stdout[-600:], file=sys.stderr, flush=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def releases_of(rows: int) -> list[tuple[str, str, int]]:
+    """Which releases of so many records are measured."""
+    if rows >= LARGE:
+        return [("float64", "ray", 2), ("float32", "ray", 2), ("float32", "ray", 4), ("cells", "ray", 2)]
+    kinds = ("float64", "float32", "cells") if rows > FEW else ("float64",)
+    return [(kind, *each) for kind in kinds for each in (ALL if kind == "float64" else ALL[:3])]
+
+
+def searches_of(rows: int) -> list[dict]:
+    """Which searches."""
+    if rows >= LARGE:
+        two = {"engine": "ray", "workers": 2, "dtype": "float32"}
+        return [
+            {"kind": "float32", "rounds": 5, "max_memory": GIB, **two},
+            {"kind": "cells", "rounds": 20, "max_memory": GIB, **two, "engine": "process"},
+        ]
+    common = {"kind": "float64", "rounds": 20, "dtype": "float64", "max_memory": 8 * GIB}
+    return [{**common, "engine": engine, "workers": workers} for engine, workers in ALL]
+
+
+def run(
+    found: Found, sizes: list[int], searched: list[int], folder: Path, in_a_file: int, bucket: int
+) -> None:
+    """Measure everything; tables are removed as soon as nobody needs them."""
+    from report import write
+
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        # 8 files, so that each of 4 workers starts.
+        measured("source", folder=name, rows=8_000, in_a_file=1_000)
+        for engine, workers in ALL:
+            found.small.append(
+                measured(
+                    "release", folder=name, rows=8_000, kind="float64", engine=engine, workers=workers
+                )
+            )
+    for rows in sizes:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            measured("source", folder=name, rows=rows, in_a_file=in_a_file)
+            if not found.floors:
+                found.floors = measured("floors", folder=name, rows=rows)
+            wanted = searches_of(rows) if rows in searched else []
+            for kind, engine, workers in releases_of(rows):
+                common = {"folder": name, "rows": rows, "bucket_bytes": bucket}
+                found.releases.append(
+                    measured("release", kind=kind, engine=engine, workers=workers, **common)
+                )
+                release = f"{kind}-{engine}-{workers}"
+                for each in [each for each in wanted if each["kind"] == kind]:
+                    arguments = {key: value for key, value in each.items() if key != "kind"}
+                    found.searches.append(measured("search", folder=name, name=release, **arguments))
+                    wanted.remove(each)
+                for left in Path(name).glob(f"{release}*"):
+                    subprocess.run(["rm", "-rf", str(left)], check=True)
+                write(found)
+    write(found)
+
+
+def main() -> None:
+    """Measure, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="*", default=[2_000_000, 10_000_000, 100_000_000])
+    parser.add_argument("--search", type=int, nargs="*", default=[10_000_000, 100_000_000])
+    parser.add_argument("--folder", type=Path, default=None, help="where tables are written")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--quick", action="store_true", help="a small table, to see that all runs")
+    parser.add_argument("--page", action="store_true", help="only the page, of what was measured")
+    parser.add_argument("--task", nargs=2, help=argparse.SUPPRESS)  # for the processes
+    options = parser.parse_args()
+    if options.task:
+        import torch
+        from tasks import TASKS
+
+        torch.set_num_threads(1)
+        name, values = options.task
+        print(json.dumps(TASKS[name](**json.loads(values))))
+        return
+    import report
+
+    report.OUTPUT = Path(tempfile.mkdtemp()) / "scale.md" if options.quick else options.output
+    report.RAW = report.OUTPUT.with_suffix(".json")
+    if options.page:
+        report.write(Found(**json.loads(report.RAW.read_text(encoding="utf-8"))))
+        return
+    sizes, searched = ([20_000], [20_000]) if options.quick else (options.rows, options.search)
+    pieces = (5_000, 2**18) if options.quick else (1_000_000, 2**28)
+    run(Found(), sizes, searched, options.folder, *pieces)
+    print(f"written to {report.OUTPUT}")
+
+
+if __name__ == "__main__":
+    main()
