@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,20 @@ def write(found: Any) -> None:
 def _head() -> list[str]:
     return [
         "# Tables beyond one machine",
-        "",
-        "`python benchmarks/scale`. Files of 10^6 records with 10 features in float64, sorted by the",
-        "first one. CPU is that of all processes together; with Ray, of its start and its own services",
-        "too, but not of the imports of the first process. *A core each*: CPU of the driver, and in each",
-        "stage that of the busiest worker, which is the time where nobody waits for a core. Memory is",
-        "what processes have written (RssAnon): the largest of one, and all together with Ray's services.",
-        "The machine has 2 cores, which others used too: the wall clock says little.",
+        *_prose(
+            "`python benchmarks/scale`. Files of 10^6 records with 10 features in float64, sorted by",
+            "the first one. CPU is that of all processes together; with Ray, of its start and its",
+            "services too, but not of the imports of the first process. *A core each*: CPU of the",
+            "driver, and in each stage that of the busiest worker: the time where nobody waits for a",
+            "core. Memory is what processes have written (RssAnon): the largest of one, and all",
+            "together with Ray's services. The machine has 2 cores, which others used too: the wall",
+            "clock says little.",
+        ),
     ]
+
+
+def _prose(*sentences: str) -> list[str]:
+    return ["", *textwrap.wrap(" ".join(sentences), 110, break_long_words=False, break_on_hyphens=False)]
 
 
 def _where(each: dict) -> str:
@@ -75,12 +82,13 @@ def _releases(found: Any) -> list[str]:
     return [
         "",
         "## Release",
-        "",
-        f"Floors, CPU s per 10^6 records: a plain copy of the files {1e6 * copy:.3f}; the same noise "
-        f"drawn in memory {1e6 * floors['float64'] / floors['rows']:.2f}, labels "
-        f"{1e6 * floors['cells'] / floors['rows']:.2f}.",
-        "*Order*: correlation of a row's place with its record's place in the sorted source, in up to 8",
-        "parts; in brackets, one standard deviation of chance.",
+        *_prose(
+            f"Floors, CPU s per 10^6 records: a plain copy of the files {1e6 * copy:.3f}; the same",
+            f"noise drawn in memory {1e6 * floors['float64'] / floors['rows']:.2f}, labels",
+            f"{1e6 * floors['cells'] / floors['rows']:.2f}. *Order*: correlation of a row's place with",
+            "its record's place in the sorted source, in up to 8 parts; in brackets, one standard",
+            "deviation of chance.",
+        ),
         *_table(
             "records | release | where | wall s | CPU s | CPU s per 10^6 | over the noise | "
             "over the copy | a core each, s | memory of one, GiB | of all, GiB | parts | order",
@@ -105,9 +113,10 @@ def _stages(found: Any) -> list[str]:
         )
     starts = ", ".join(f"{_where(each)} {each['cpu']:.1f}" for each in found.small)
     return [
-        "",
-        "CPU s per 10^6 records by stage. The start of Ray's workers is in the first one. *Identity*: the",
-        "digest of all rows in their order, which one process finds alone.",
+        *_prose(
+            "CPU s per 10^6 records by stage. The start of Ray's workers is in the first one.",
+            "*Identity*: the digest of all rows in their order, which one process finds alone.",
+        ),
         *_table("records | release | where | check | noise | order | identity | other", rows),
         "",
         f"The start, as CPU s of a release of 8,000 records: {starts}.",
@@ -144,8 +153,8 @@ def _searches(found: Any) -> list[str]:
             ]
         )
     head = (
-        "rows | release | where | rounds | max_memory, GiB | open, CPU s | rounds, CPU s | "
-        "all over one process | rounds, a core each, s | wall s | memory of one, GiB | of all, GiB | picks"
+        "rows | release | where | rounds | max_memory, GiB | open, CPU s | rounds, CPU s | all over one "
+        "process | rounds, a core each, s | wall s | memory of one, GiB | of all, GiB | picks"
     )
     return [*lines, *_table(head, rows)] if rows else []
 
@@ -189,12 +198,13 @@ def _model(found: Any) -> list[str]:
     return [
         "",
         "## What more workers would do",
-        "",
-        "The model: a worker starts; the busiest one has ceil(tasks / workers) of the tasks of a stage, one a",
-        "file or one a bucket; the driver's own work is not divided. In a search, what the shards do is",
-        "divided by their number, O(n t (r + t)) in a round with a new fit; the driver fits, O(t^3), sends",
-        "each shard the model, O(t r) numbers, and gets one score back. The numbers come from the runs with",
-        "one worker, of the largest table that has one.",
+        *_prose(
+            "The model: a worker starts; the busiest one has ceil(tasks / workers) of the tasks of a",
+            "stage, one a file or one a bucket; the driver's own work is not divided. In a search,",
+            "what the shards do is divided by their number, O(n t (r + t)) in a round with a new fit;",
+            "the driver fits, O(t^3), sends each shard the model, O(t r) numbers, and gets one score",
+            "back. The numbers come from the runs with one worker, of the largest table that has one.",
+        ),
         *_table(
             "release | start, s | driver, s | Ray, s | check | noise | order, s per 10^6 | driver | all",
             kinds,
@@ -204,10 +214,11 @@ def _model(found: Any) -> list[str]:
         *_table(
             "what | records | workers | a core each, s | model | error | CPU s | model | error", checked
         ),
-        "",
-        "On paper, with 32 workers on as many cores, files of 10^6 records, and disks and memory that keep",
-        "up. *Shuffled*: bytes written between the two stages, and read again. *Memory of a shard*: its rows",
-        "and V of 50 answers.",
+        *_prose(
+            "On paper, with 32 workers on as many cores, files of 10^6 records, and disks and memory",
+            "that keep up. *Shuffled*: bytes written between the two stages, and read again. *Memory",
+            "of a shard*: its rows and V of 50 answers.",
+        ),
         *_table(
             "records | release | a core each, s | of it the driver, s | times as fast as one worker | "
             "shuffled, GB | 20 rounds, s | memory of a shard, GiB",
