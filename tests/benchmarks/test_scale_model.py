@@ -1,4 +1,4 @@
-"""The cost model of `benchmarks/scale` gives back the runs that it was taken from, and divides the rest."""
+"""The cost model of `benchmarks/scale` gives back the runs it was taken from, and divides the rest."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
