@@ -53,58 +53,72 @@ def measured(task: str, **arguments: object) -> dict:
 def releases_of(rows: int) -> list[tuple[str, str, int]]:
     """Which releases of so many records are measured."""
     if rows >= LARGE:
-        return [("float64", "ray", 2), ("float32", "ray", 2), ("float32", "ray", 4), ("cells", "ray", 2)]
-    kinds = ("float64", "float32", "cells") if rows > FEW else ("float64",)
-    return [(kind, *each) for kind in kinds for each in (ALL if kind == "float64" else ALL[:3])]
+        return [("cells", "ray", 2), ("float32", "ray", 2), ("float64", "ray", 2), ("float32", "ray", 4)]
+    others = [(kind, *each) for kind in ("float32", "cells") for each in ALL[:3]]
+    return [("float64", *each) for each in ALL] + (others if rows > FEW else [])
 
 
-def searches_of(rows: int) -> list[dict]:
-    """Which searches."""
+def searches_of(rows: int, kind: str) -> list[dict]:
+    """Which searches of the first release of a kind."""
     if rows >= LARGE:
-        two = {"engine": "ray", "workers": 2, "dtype": "float32"}
-        return [
-            {"kind": "float32", "rounds": 5, "max_memory": GIB, **two},
-            {"kind": "cells", "rounds": 20, "max_memory": GIB, **two, "engine": "process"},
-        ]
-    common = {"kind": "float64", "rounds": 20, "dtype": "float64", "max_memory": 8 * GIB}
+        known = {"rounds": 20 if kind == "cells" else 5, "dtype": "float32", "max_memory": GIB}
+        where = (
+            {"engine": "process", "workers": 1} if kind == "cells" else {"engine": "ray", "workers": 2}
+        )
+        return [] if kind == "float64" else [{**known, **where}]
+    common = {"rounds": 20, "dtype": "float64", "max_memory": 8 * GIB}
     return [{**common, "engine": engine, "workers": workers} for engine, workers in ALL]
 
 
 def run(
     found: Found, sizes: list[int], searched: list[int], folder: Path, in_a_file: int, bucket: int
 ) -> None:
-    """Measure everything; tables are removed as soon as nobody needs them."""
+    """Measure what was not measured yet; tables are removed as soon as nobody needs them."""
     from report import write
 
     with tempfile.TemporaryDirectory(dir=folder) as name:
         # 8 files, so that each of 4 workers starts.
         measured("source", folder=name, rows=8_000, in_a_file=1_000)
         for engine, workers in ALL:
-            found.small.append(
-                measured(
-                    "release", folder=name, rows=8_000, kind="float64", engine=engine, workers=workers
-                )
-            )
+            case = {"rows": 8_000, "kind": "float64", "engine": engine, "workers": workers}
+            if not _there(found.small, case):
+                found.small.append(measured("release", folder=name, **case))
     for rows in sizes:
         with tempfile.TemporaryDirectory(dir=folder) as name:
             measured("source", folder=name, rows=rows, in_a_file=in_a_file)
             if not found.floors:
                 found.floors = measured("floors", folder=name, rows=rows)
-            wanted = searches_of(rows) if rows in searched else []
+            kinds = set()
             for kind, engine, workers in releases_of(rows):
-                common = {"folder": name, "rows": rows, "bucket_bytes": bucket}
-                found.releases.append(
-                    measured("release", kind=kind, engine=engine, workers=workers, **common)
-                )
-                release = f"{kind}-{engine}-{workers}"
-                for each in [each for each in wanted if each["kind"] == kind]:
-                    arguments = {key: value for key, value in each.items() if key != "kind"}
-                    found.searches.append(measured("search", folder=name, name=release, **arguments))
-                    wanted.remove(each)
-                for left in Path(name).glob(f"{release}*"):
+                released = f"{kind}-{engine}-{workers}"
+                first = kind == "float64" or rows >= LARGE
+                wanted = searches_of(rows, kind) if rows in searched and first else []
+                wanted = [] if kind in kinds else [{"name": released, **each} for each in wanted]
+                wanted = [each for each in wanted if not _there(found.searches, {"rows": rows, **each})]
+                kinds.add(kind)
+                case = {"rows": rows, "kind": kind, "engine": engine, "workers": workers}
+                known = _there(found.releases, case)
+                if known and not wanted:
+                    continue
+                done = measured("release", folder=name, bucket_bytes=bucket, **case)
+                if not known:
+                    found.releases.append(done)
+                for each in wanted:
+                    write(found)
+                    found.searches.append(measured("search", folder=name, **each))
+                for left in Path(name).glob(f"{released}*"):
                     subprocess.run(["rm", "-rf", str(left)], check=True)
                 write(found)
     write(found)
+
+
+def _there(lines: list[dict], case: dict) -> bool:
+    """Whether something was measured already."""
+    return any(all(line.get(key) == value for key, value in case.items()) for line in lines)
+
+
+def _before(path: Path) -> Found:
+    return Found(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def main() -> None:
@@ -115,6 +129,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None, help="where tables are written")
     parser.add_argument("--output", type=Path, default=RESULTS)
     parser.add_argument("--quick", action="store_true", help="a small table, to see that all runs")
+    parser.add_argument("--more", action="store_true", help="what an earlier run did not come to")
     parser.add_argument("--page", action="store_true", help="only the page, of what was measured")
     parser.add_argument("--task", nargs=2, help=argparse.SUPPRESS)  # for the processes
     options = parser.parse_args()
@@ -131,11 +146,12 @@ def main() -> None:
     report.OUTPUT = Path(tempfile.mkdtemp()) / "scale.md" if options.quick else options.output
     report.RAW = report.OUTPUT.with_suffix(".json")
     if options.page:
-        report.write(Found(**json.loads(report.RAW.read_text(encoding="utf-8"))))
+        report.write(_before(report.RAW))
         return
     sizes, searched = ([20_000], [20_000]) if options.quick else (options.rows, options.search)
     pieces = (5_000, 2**18) if options.quick else (1_000_000, 2**28)
-    run(Found(), sizes, searched, options.folder, *pieces)
+    found = _before(report.RAW) if options.more else Found()
+    run(found, sizes, searched, options.folder, *pieces)
     print(f"written to {report.OUTPUT}")
 
 

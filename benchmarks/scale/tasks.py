@@ -132,6 +132,7 @@ def search(
         "engine": engine,
         "workers": workers,
         "rounds": rounds,
+        "dtype": dtype,
         "max_memory": max_memory,
         "wall": elapsed,
         **_costs(meter, found),
