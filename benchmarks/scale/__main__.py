@@ -67,7 +67,11 @@ def searches_of(rows: int, kind: str) -> list[dict]:
         )
         return [] if kind == "float64" else [{**known, **where}]
     common = {"rounds": 20, "dtype": "float64", "max_memory": 8 * GIB}
-    return [{**common, "engine": engine, "workers": workers} for engine, workers in ALL]
+    return (
+        []
+        if kind != "float64"
+        else [{**common, "engine": engine, "workers": workers} for engine, workers in ALL]
+    )
 
 
 def run(
@@ -84,32 +88,37 @@ def run(
             if not _there(found.small, case):
                 found.small.append(measured("release", folder=name, **case))
     for rows in sizes:
+        cases = _cases(found, rows, rows in searched)
         with tempfile.TemporaryDirectory(dir=folder) as name:
-            measured("source", folder=name, rows=rows, in_a_file=in_a_file)
+            if cases or not found.floors:
+                measured("source", folder=name, rows=rows, in_a_file=in_a_file)
             if not found.floors:
                 found.floors = measured("floors", folder=name, rows=rows)
-            kinds = set()
-            for kind, engine, workers in releases_of(rows):
-                released = f"{kind}-{engine}-{workers}"
-                first = kind == "float64" or rows >= LARGE
-                wanted = searches_of(rows, kind) if rows in searched and first else []
-                wanted = [] if kind in kinds else [{"name": released, **each} for each in wanted]
-                wanted = [each for each in wanted if not _there(found.searches, {"rows": rows, **each})]
-                kinds.add(kind)
-                case = {"rows": rows, "kind": kind, "engine": engine, "workers": workers}
-                known = _there(found.releases, case)
-                if known and not wanted:
-                    continue
+            for case, searches in cases:
                 done = measured("release", folder=name, bucket_bytes=bucket, **case)
-                if not known:
+                if not _there(found.releases, case):
                     found.releases.append(done)
-                for each in wanted:
+                for each in searches:
                     write(found)
                     found.searches.append(measured("search", folder=name, **each))
-                for left in Path(name).glob(f"{released}*"):
+                for left in Path(name).glob("{kind}-{engine}-{workers}*".format(**case)):
                     subprocess.run(["rm", "-rf", str(left)], check=True)
                 write(found)
     write(found)
+
+
+def _cases(found: Found, rows: int, searched: bool) -> list[tuple[dict, list[dict]]]:
+    """What is left to measure: releases, each with the searches of it."""
+    left, kinds = [], set()
+    for kind, engine, workers in releases_of(rows):
+        case = {"rows": rows, "kind": kind, "engine": engine, "workers": workers}
+        searches = searches_of(rows, kind) if searched and kind not in kinds else []
+        searches = [{"name": f"{kind}-{engine}-{workers}", **each} for each in searches]
+        searches = [each for each in searches if not _there(found.searches, {"rows": rows, **each})]
+        kinds.add(kind)
+        if searches or not _there(found.releases, case):
+            left.append((case, searches))
+    return left
 
 
 def _there(lines: list[dict], case: dict) -> bool:
