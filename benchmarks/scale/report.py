@@ -149,7 +149,7 @@ def _searches(found: Any) -> list[str]:
                 f"{each['wall']:.0f}",
                 f"{each['peak'] / GIB:.2f}",
                 f"{each['peak_of_all'] / GIB:.2f}",
-                ("the same" if same else "OTHERS") if one else "",
+                ("the same" if same else "OTHERS") if one and one is not each else "",
             ]
         )
     head = (
