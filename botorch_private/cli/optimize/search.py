@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ def search(
     release_file: Path | None,
     plot_file: Path | None,
     known_file: Path | None,
+    answered: bool,
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
@@ -87,6 +88,8 @@ def search(
                 modeler = Modeler.load(state_file, release)
                 _require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file))
+            if answered and state is None:
+                _tell(modeler, curator.answered(), "--answered", rounds)
             if known_file is not None:
                 _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)
@@ -299,11 +302,17 @@ def _tell_known(modeler: Modeler, file: Path, rounds: int, *, new: bool) -> None
                 f"--known must agree with the search, but {file} has another value for row {row} than "
                 f"the search by now: correct the file, or leave --known out"
             )
-    for row, value in known:
+    _tell(modeler, known, "--known", rounds if new else None)
+
+
+def _tell(modeler: Modeler, values: Iterable[tuple[int, Any]], option: str, rounds: int | None) -> None:
+    """Tell values of an option; with ``rounds``, at the beginning of a search that has more to do."""
+    for row, value in values:
         modeler.tell(row, value)
-    if new and len(known) >= rounds:
+    told = len(modeler.history)
+    if rounds is not None and told >= rounds:
         raise ValueError(
-            f"--rounds must be more than the {len(known)} values of --known, which count, got {rounds}"
+            f"--rounds must be more than the {told} values of {option}, which count, got {rounds}"
         )
 
 
