@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
 from collections.abc import Iterator
@@ -39,6 +38,7 @@ LABEL = "label"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}\.parquet")  # in any folder, on any system
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LARGEST_HEAD = 2**24  # of a .parquet file, beside its numbers
+_AT_A_TIME = 2**13  # rows
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "int16": torch.int16}
 
 
@@ -120,13 +120,15 @@ class ReleasedParts:
         width = self.width if self.cells is None else LABEL_COLUMNS
 
         def pieces() -> Iterator[memoryview]:
-            for number, start in enumerate(self.starts[:-1]):
-                found = self.read(number)  # checked before there is memory for it
-                rows = torch.empty(len(found), width, dtype=torch.float64)
-                rows[:, : self.width] = found
-                if self.cells is not None:
-                    torch.arange(start, start + len(rows), out=rows[:, 1])
-                yield rows.view(torch.uint8).numpy().data
+            start = 0
+            for number in range(len(self.parts)):
+                for some in self.read(number).split(_AT_A_TIME):
+                    rows = some.double()
+                    if self.cells is not None:
+                        places = torch.arange(start, start + len(some), dtype=torch.float64)
+                        rows = torch.stack([rows[:, 0], places], dim=1)
+                    start += len(some)
+                    yield rows.numpy().data.cast("B")
 
         version, shape = format_of(self.public).version, (self.n, width)
         identity = release_digest(version, str(torch.float64), shape, self.settings, pieces())
@@ -155,10 +157,12 @@ class ReleasedParts:
             raise ValueError(f"path must hold {part.rows} rows of {self.width}, but {path} does not")
         kind = _DTYPES[self.dtype]
         rows = torch.empty(part.rows, self.width, dtype=kind)
-        for column, values in enumerate(columns):
-            rows[:, column] = torch.from_numpy(np.array(values))
-        if kind.is_floating_point and not bool(torch.isfinite(rows).all()):
-            raise ValueError(f"path must hold finite rows, but {path} does not")
+        for start in range(0, part.rows, _AT_A_TIME):  # columns become rows where the cache holds them
+            block = rows[start : start + _AT_A_TIME].numpy()
+            for column, values in enumerate(columns):
+                block[:, column] = values[start : start + _AT_A_TIME]
+            if not np.isfinite(block).all():
+                raise ValueError(f"path must hold finite rows, but {path} does not")
         return rows
 
     @on_cpu_by_default
@@ -258,9 +262,9 @@ def column_names(width: int, *, labels: bool) -> list[str]:
 
 def _columns(content: bytes, wanted: tuple[int, int]) -> list[np.ndarray] | None:
     """The columns of a file; None, and nothing is unpacked, where it says that it has others."""
-    from pyarrow import parquet
+    from pyarrow import BufferReader, parquet
 
-    file = parquet.ParquetFile(io.BytesIO(content))
+    file = parquet.ParquetFile(BufferReader(content))
     if (file.metadata.num_rows, file.metadata.num_columns) != wanted:
         return None
     columns = [column.to_numpy() for column in file.read().columns]

@@ -52,7 +52,6 @@ class Actors:
         arguments: Of each.
         address: Of a cluster that runs; None: that which this program is connected to, or one that is
             started on this machine.
-        workers: CPUs of a cluster that is started.
     """
 
     def __init__(
@@ -61,11 +60,12 @@ class Actors:
         arguments: Sequence[tuple[Any, ...]],
         *,
         address: str | None = None,
-        workers: int | None = None,
     ) -> None:
         self._ray = require_ray()
-        start_ray(self._ray, address=address, workers=workers)
-        self._make = self._ray.remote(num_cpus=1)(make)
+        start_ray(self._ray, address=address)
+        # A CPU to be placed, none to be kept: more shards than CPUs, or a second search, must not wait
+        # for ever for those that others hold.
+        self._make = self._ray.remote(scheduling_strategy="SPREAD")(make)
         self._arguments = list(arguments)
         self._actors = [self._make.remote(*some) for some in arguments]
 

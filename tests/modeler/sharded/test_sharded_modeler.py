@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 import torch
-from helpers.ray_cluster import ray_cluster
+from helpers.ray_cluster import CPUS, ray_cluster
 
 from botorch_private import (
     Above,
@@ -197,10 +197,15 @@ def test_a_release_in_one_piece_is_refused_with_ray(parts):
 @pytest.mark.slow
 def test_on_ray_an_actor_that_dies_is_made_again_and_picks_stay(parts):
     ray = ray_cluster()
+    many_shards = CPUS + 1  # more than the cluster has CPUs for: they must not wait for one another
     whole = parts.whole()
     one = Modeler(whole, n_initial=3, generator=torch.Generator().manual_seed(2))
     many = Modeler(
-        parts, n_initial=3, generator=torch.Generator().manual_seed(2), engine="ray", workers=2
+        parts,
+        n_initial=3,
+        generator=torch.Generator().manual_seed(2),
+        engine="ray",
+        workers=many_shards,
     )
     for t in range(6):
         row = one.ask()
