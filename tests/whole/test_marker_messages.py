@@ -173,6 +173,7 @@ REVIEWED = {
         "self._features",
         "status",
         "stop",
+        "version",
     ],
     "words of our own, chosen from a few": [
         "', '.join(KINDS)",

@@ -134,7 +134,7 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
         os.chmod(place, FOLDER_MODE)
         backup = _unpacked(path, place)
         folder = Folder(place)
-        with closing(folder.open()) as store:
+        with closing(folder.open(locked=True)) as store:
             store.require_sound()
             if not digest_of_file(folder.release) == backup.identity == store.facts.identity:
                 raise FORMAT.refusal(path, "holds another release than its database is of")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,10 @@ from botorch_private.exchange.release_digest import digest_of_file
 
 T = TypeVar("T")
 FOLDER_MODE = 0o700
+
+
+class _BusyError(ValueError):
+    """A server uses the folder."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,31 @@ class Folder:
         """Locked by the one server that uses the folder."""
         return self.path / "server.lock"
 
-    def open(self) -> Store:
+    def open(self, *, locked: bool = False) -> Store:
         """Open the database.
 
+        Args:
+            locked: Whether the caller holds `lock`, or nobody else knows the folder.
+
         Raises:
-            ValueError: If this is not a curator's folder, or it is damaged.
+            ValueError: If this is not a curator's folder, it is damaged, or a server of an earlier
+                version uses it.
         """
-        return self._opened(Store)
+        alone = nullcontext if locked else self._without_server
+        return self._opened(lambda database: Store(database, alone=alone))
+
+    @contextmanager
+    def _without_server(self) -> Iterator[None]:
+        """A server of an earlier version would go on writing as before: events without hashes, say."""
+        try:
+            lock = self.lock()
+        except _BusyError:
+            raise ValueError(
+                "an earlier version made it, and a server still uses it: stop that first, so that it "
+                "can become one of this version"
+            ) from None
+        with lock:
+            yield
 
     def open_to_read(self) -> Reading:
         """Open the database for reading alone: also where nothing can be written.
@@ -119,7 +141,7 @@ class Folder:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            raise ValueError(
+            raise _BusyError(
                 f"folder must be used by one server at a time, but another one serves {self.path}"
             ) from None
         except OSError as error:

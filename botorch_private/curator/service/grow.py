@@ -107,7 +107,7 @@ def grow(
         BudgetError: If the ledger's budget does not allow for it; nobody is asked then.
     """
     folder.refuse_strangers()
-    with folder.lock(), closing(folder.open()) as store:
+    with folder.lock(), closing(folder.open(locked=True)) as store:
         facts, n = store.facts, store.facts.n
         if facts.outcomes:
             raise ValueError("folder must be one of a single outcome: others cannot grow yet")

@@ -277,7 +277,7 @@ def test_an_interrupted_restore_leaves_nothing(used, tmp_path, monkeypatch):
     back_up(used.folder, tmp_path / "clinic.backup")
     place = tmp_path / "place"
     place.mkdir()
-    monkeypatch.setattr(Folder, "open", lambda self: 1 / 0)
+    monkeypatch.setattr(Folder, "open", lambda self, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         restore(tmp_path / "clinic.backup", place / "again")
     assert list(place.iterdir()) == []
