@@ -211,7 +211,7 @@ def test_a_file_that_is_damaged_newer_or_something_else_is_refused(tmp_path):
     values = FORMAT.loads(whole, path)
     cases = [
         (whole[:-20], "is truncated or damaged"),
-        (b"", "is truncated or damaged"),
+        (b"", "is empty"),
         (whole.replace(b"1.5", b"NaN"), "was changed after saving"),
         (whole.replace(b"1.5", b"2.5"), "was changed after saving"),
         (b"[]", "is not one"),

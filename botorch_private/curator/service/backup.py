@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from botorch_private._base.file_kind import HEAD, is_tar
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.clock import stamp, system_time
@@ -164,6 +165,10 @@ def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens
 
 
 def _unpacked(path: Path, place: Path) -> Backup:
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if not is_tar(head):
+        raise FORMAT.unreadable(head, path)
     with path.open("rb") as file, _readable(path), tarfile.open(fileobj=file, mode="r:") as tar:
         first = tar.next()
         if first is None or first.name != MANIFEST or first.size > _LARGEST_MANIFEST:
