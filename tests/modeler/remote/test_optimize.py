@@ -281,7 +281,7 @@ def test_a_spent_budget_is_said_before_anything_is_asked(serve, arguments, capsy
     server = serve(max_queries=3)
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "4")])
-    assert "rounds must be at most the curator's 3 queries left" in capsys.readouterr().err
+    assert "--rounds must be at most 3, got 4: it counts values so far" in capsys.readouterr().err
     assert server.questions() == []
     assert cli.main(["optimize", *arguments(server, "--rounds", "3")]) == 0
 
@@ -305,7 +305,7 @@ def test_paid_answers_are_fetched_though_another_modeler_spent_the_budget(
     assert (state.history, state.pending, state.skipped) == ([(first, 1.0)], [], [])
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "3")])
-    assert "0 queries left and 0 that are open, got 2" in capsys.readouterr().err
+    assert "--rounds must be at most 1, got 3: it counts" in capsys.readouterr().err
     assert cli.main(["optimize", *arguments(server, "--rounds", "1")]) == 0
     assert f"Best of 1: row {first}, 1." in capsys.readouterr().out
 
@@ -383,6 +383,19 @@ def test_a_search_begins_with_known_values_and_asks_for_none_of_them(
     assert cli.main(["optimize", *arguments(server, "--rounds", "9", *known(f"{row},0.5"))]) == 0
     assert ModelerState.load(tmp_path / "run.json").history[7] == (row, 0.5)
     assert len(server.questions()) == 4
+
+
+def test_a_budget_is_said_in_the_rounds_that_were_typed(serve, arguments, known, capsys):
+    server = serve(max_queries=3, known=False)
+    option = known("4,0.5", "9,0.25")
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "6", *option)])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith(
+        "--rounds must be at most 5, got 6: it counts values so far, those of --known included (2), "
+        "open questions (0), and what the curator's budget has left (3)"
+    )
+    assert server.questions() == []
 
 
 def test_known_values_that_are_none_are_refused_before_anything_is_asked(
