@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells
@@ -123,7 +125,8 @@ def initialize(
         scaling, mechanism = None, mechanism(cells_of(encoding, ranges, cells))
     elif cells is not None:
         raise ValueError("cells must be None for a mechanism that adds noise")
-    records = read_encoded(table, encoding, dialect=dialect)
+    filled: dict[str, np.ndarray] = {}
+    records = read_encoded(table, encoding, dialect=dialect, filled=filled)
     outcomes = names = None
     if columns:
         outcomes = read_table(table, columns, remedy=OUTCOME_REMEDY, dialect=dialect)
@@ -176,7 +179,7 @@ def initialize(
     price = None if most is None else price_of_a_person(spent, most)
     if price is not None:
         words.append(price)
-    if not agree("\n\n".join(words), fit_of(records, encoding.scaling)):
+    if not agree("\n\n".join(words), fit_of(records, encoding.scaling).with_filled(filled)):
         return None
     if privacy_budget is not None:
         past = Ledger(privacy_budget, None if past is None else past.path)
