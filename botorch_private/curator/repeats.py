@@ -50,15 +50,15 @@ def refuse_repeats(
         same, close = _nearby(scaling.scale_rows(joining).numpy(), table, scaling)
     if same.any():
         raise ValueError(
-            f"records must be of people who are not in the table, but {_which(same, first_row)} the same, after "
-            f"clipping, as one of the table: those people would be released twice, and charged once. "
-            f"Leave them out; or say repeats=True, which charges everybody for the new rows"
+            f"records must be of people who are not in the table, but {_which(same, first_row)} the same, "
+            f"after clipping, as one of the table: those people would be released twice, and charged "
+            f"once. Leave them out; or say repeats=True, which charges everybody for the new rows"
         )
     if close.any():
         warnings.warn(
-            f"records should be of people who are not in the table, but {_which(close, first_row)} within "
-            f"{_CLOSE:g} units of one of the table: if they are of the same people, those people are "
-            f"released twice, and are charged for one release only. Say repeats=True then",
+            f"records should be of people who are not in the table, but {_which(close, first_row)} "
+            f"within {_CLOSE:g} units of one of the table: if they are of the same people, those people "
+            f"are released twice, and are charged for one release only. Say repeats=True then",
             PrivacyLeakWarning,
             stacklevel=3,
         )
