@@ -50,9 +50,9 @@ def refuse_repeats(
         same, close = _nearby(scaling.scale_rows(joining).numpy(), table, scaling)
     if same.any():
         raise ValueError(
-            f"records must be of people who are not in the table, but {_which(same, first_row)} the same, "
-            f"after clipping, as one of the table: those people would be released twice, and charged "
-            f"once. Leave them out; or say repeats=True, which charges everybody for the new rows"
+            f"records must be of people who are not in the table, but {_which(same, first_row)} the "
+            f"same, after clipping, as one of the table: those people would be released twice, and "
+            f"charged once. Leave them out; or say repeats=True, which charges everybody for the new rows"
         )
     if close.any():
         warnings.warn(
