@@ -52,7 +52,7 @@ def refuse_repeats(
         raise ValueError(
             f"records must be of people who are not in the table, but {_which(same, first_row)} the "
             f"same, after clipping, as one of the table: those people would be released twice, and "
-            f"charged once. Leave them out; or say repeats=True, which charges everybody for the new rows"
+            f"charged once. Leave them out; or say repeats=True, which charges everybody for new rows"
         )
     if close.any():
         warnings.warn(
