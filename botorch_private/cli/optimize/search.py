@@ -6,6 +6,7 @@ import errno
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def search(
                 require_outcomes(state.goal, curator, known_file, stop_below)
                 modeler = Modeler.load(state_file, release)
                 require_as_many_initial(settings, state_file, modeler)
-                print(_going_on(modeler, state_file))
+                print(_going_on(modeler, state_file, state))
             if known_file is not None:
                 _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)
@@ -126,6 +127,7 @@ def search(
             print(result(modeler, curator.outcome_unit))
             if modeler.skipped:
                 print(f"Given up: {len(modeler.skipped)}, which the curator did not measure.")
+            _tell_joined(curator)
             bound, sentence = bounds.latest(), None
             if bound is not None:
                 sentence = modeler.pursuit.sentence(bound, PROBABILITY, curator.outcome_unit)
@@ -207,11 +209,29 @@ def _alone(state: Path) -> FileLock:
     return lock
 
 
-def _going_on(modeler: Modeler, state: Path) -> str:
+def _going_on(modeler: Modeler, file: Path, state: ModelerState) -> str:
     skipped = f", {len(modeler.skipped)} given up" if modeler.skipped else ""
-    return (
-        f"Going on from {state}: {len(modeler.history)} measured, {len(modeler.pending)} asked{skipped}."
+    text = (
+        f"Going on from {file}: {len(modeler.history)} measured, {len(modeler.pending)} asked{skipped}."
     )
+    rows = len(modeler.release.candidates)
+    if state.rows is None or rows == state.rows[0]:
+        return text
+    joined = rows - state.rows[0]
+    return (
+        f"{text} Records joined the curator's table: {joined} of {rows} rows are new, and searched too."
+    )
+
+
+def _tell_joined(curator: RemoteCurator) -> None:
+    """Say that there are rows by now that this search did not know; nobody needs to hear it."""
+    with suppress(RemoteError):
+        joined = curator.joined
+        if joined:
+            print(
+                f"Records joined the curator's table meanwhile: {joined} further rows are searched when "
+                f"the same command goes on with more --rounds."
+            )
 
 
 def _tell_known(modeler: Modeler, file: Path, rounds: int, *, new: bool) -> None:

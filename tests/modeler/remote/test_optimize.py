@@ -1,19 +1,15 @@
 """botorch-private optimize: a search that may be stopped at any moment."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from helpers import optimizer as program
 from helpers.documents import parsed
 from helpers.patience import wait_until
 from helpers.remote_server import Here, make_modeler
+from helpers.searches import Optimizer
 
 from botorch_private import Modeler, RemoteCurator, run
 from botorch_private.cli import main as cli
@@ -21,34 +17,6 @@ from botorch_private.modeler.regret_bound import sentence
 from botorch_private.modeler.state import ModelerState
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-class Optimizer:
-    """Starts searches, each a process of its own."""
-
-    def __init__(self, folder):
-        self.output = folder / "output.txt"
-        command = [sys.executable, "-W", "ignore", str(Path(program.__file__))]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def start(self, *arguments):
-        self.output.write_text("")
-        self.child = self._say(json.dumps([list(map(str, arguments)), str(self.output)]))
-
-    def wait(self):
-        return self._say("")
-
-    def _say(self, line):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
