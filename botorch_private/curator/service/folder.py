@@ -115,6 +115,7 @@ class Folder:
         return self._opened(read_only)
 
     def _opened(self, open_database: Callable[[Path], T]) -> T:
+        self._require_there()
         if not self.database.is_file() or not self.release.is_file():
             raise ValueError(
                 f"folder must be one that 'botorch-private curator init' made, but {self.path} is not"
@@ -135,8 +136,7 @@ class Folder:
         Raises:
             ValueError: If another one is in, or the folder cannot be written.
         """
-        if not self.path.is_dir():  # else the lock would make one
-            raise ValueError(f"folder must be a curator's, but there is no folder {self.path}")
+        self._require_there()  # else the lock would make one
         lock = FileLock(self.lock_file)
         try:
             lock.acquire(blocking=False)
@@ -154,6 +154,10 @@ class Folder:
             lock.release()
             raise
         return lock
+
+    def _require_there(self) -> None:
+        if not self.path.is_dir():
+            raise ValueError(f"folder must be a curator's, but there is no folder {self.path}")
 
     def _finish_growth(self) -> None:
         """After a crash in `grow`: the database says which of two releases is the folder's.
