@@ -6,10 +6,8 @@ signature cannot drift apart. Values of records are never echoed; rows and colum
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from numbers import Integral, Real
-from types import NoneType
+from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,77 +25,37 @@ from botorch_private._base.frames import (
 from botorch_private._base.frames import (
     column_names as names_of_columns,
 )
+from botorch_private._base.settings import (
+    count,
+    finite,
+    flag,
+    is_integer,
+    non_negative,
+    number,
+    one_of,
+    positive,
+    probability,
+    probability_or_zero,
+    shown,
+)
 
-_LONGEST = 30  # characters of a setting that is shown
-
-
-def positive(**values: Any) -> None:
-    """Refuse each named value that is not a finite real number above 0."""
-    for name, value in values.items():
-        if not _is_finite(value) or value <= 0:
-            raise ValueError(f"{name} must be a finite number > 0, got {shown(value)}")
-
-
-def non_negative(**values: Any) -> None:
-    """Refuse each named value that is not a finite real number, 0 or above."""
-    for name, value in values.items():
-        if not _is_finite(value) or value < 0:
-            raise ValueError(f"{name} must be a finite number >= 0, got {shown(value)}")
-
-
-def finite(**values: Any) -> None:
-    """Refuse each named value that is not a finite real number."""
-    for name, value in values.items():
-        if not _is_finite(value):
-            raise ValueError(f"{name} must be a finite number, got {shown(value)}")
-
-
-def probability(**values: Any) -> None:
-    """Refuse each named value outside the open interval (0, 1)."""
-    for name, value in values.items():
-        if not _is_real(value) or not 0 < value < 1:
-            raise ValueError(f"{name} must be a number in (0, 1), got {shown(value)}")
-
-
-def probability_or_zero(**values: Any) -> None:
-    """Refuse each named value outside [0, 1)."""
-    for name, value in values.items():
-        if not _is_real(value) or not 0 <= value < 1:
-            raise ValueError(f"{name} must be a number in [0, 1), got {shown(value)}")
-
-
-def count(*, minimum: int = 1, **values: Any) -> None:
-    """Refuse each named value that is not an integer of at least ``minimum``."""
-    for name, value in values.items():
-        if not _is_integer(value) or value < minimum:
-            raise ValueError(f"{name} must be an integer >= {minimum}, got {shown(value)}")
-
-
-def one_of(options: Iterable[str], **values: Any) -> None:
-    """Refuse each named value that is not among ``options``."""
-    options = list(options)
-    for name, value in values.items():
-        if not isinstance(value, str) or value not in options:
-            wanted = ", ".join(repr(option) for option in options)
-            word = isinstance(value, str) and len(value) <= _LONGEST and value.isidentifier()
-            found = repr(value) if word else shown(value)
-            raise ValueError(f"{name} must be one of {wanted}, got {found}")
-
-
-def flag(**values: Any) -> None:
-    """Refuse each named value that is neither True nor False."""
-    for name, value in values.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise ValueError(f"{name} must be True or False, got {shown(value)}")
-
-
-def number(**values: Any) -> float:
-    """Return the one named value as a finite ``float``, or refuse it; one-element tensors count."""
-    ((name, value),) = values.items()
-    if isinstance(value, (Tensor, np.ndarray)) and math.prod(value.shape) == 1:
-        value = value.item()
-    finite(**{name: value})
-    return float(value)
+__all__ = [
+    "count",
+    "finite",
+    "flag",
+    "generator",
+    "index",
+    "matrix",
+    "non_negative",
+    "number",
+    "one_of",
+    "points",
+    "positive",
+    "probability",
+    "probability_or_zero",
+    "shown",
+    "vector",
+]
 
 
 def generator(**values: Any) -> None:
@@ -121,7 +79,7 @@ def index(n: int, **values: Any) -> int:
                 f"and {_dtype(array)}"
             )
         value = int(array.reshape(-1)[0])
-    if not _is_integer(value):  # which may be a cell of a table that was taken for rows
+    if not is_integer(value):  # which may be a cell of a table that was taken for rows
         raise ValueError(f"{name} must be an integer row index, got a {type(value).__name__}")
     if not 0 <= value < n:
         raise ValueError(f"{name} must be a row index in 0..{n - 1}, got {int(value)}")
@@ -261,21 +219,6 @@ def _rounded_integers(value: Any, array: np.ndarray) -> np.ndarray:
     return np.array(whole, dtype=bool).reshape(array.shape)
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return _is_real(value) and math.isfinite(value)
-    except OverflowError:  # an integer that no float can hold
-        return False
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-
-
 def _kind(number: Tensor) -> str:
     return "NaN" if torch.isnan(number) else "an infinity"
 
@@ -293,23 +236,3 @@ def _dtype(array: np.ndarray) -> str:
     if array.dtype.names is not None:
         return "records with fields"
     return "texts" if array.dtype.kind in "US" else f"dtype {array.dtype}"
-
-
-def shown(value: Any) -> str:
-    """A setting, if it is one number; of anything else, which may be a table, its kind."""
-    if isinstance(value, (Real, NoneType)):
-        text = repr(value)
-        return text if len(text) <= _LONGEST else f"one of {len(text)} characters"
-    if isinstance(value, str):
-        return repr(value) if len(value) <= _LONGEST and _is_numeral(value) else "a text"
-    shape = getattr(value, "shape", None)
-    of = f" of shape {tuple(shape)}" if isinstance(shape, tuple) else ""
-    return f"a {type(value).__name__}{of}"
-
-
-def _is_numeral(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from botorch_private._base import validate
+from botorch_private._base import settings
 from botorch_private.exchange.goals.goal import LARGEST_OUTCOME, Goal, Value
 from botorch_private.exchange.named_outcomes import outcome_names
 
@@ -47,8 +48,12 @@ class NamedGoal(Goal):
         return "the best that keeps the limits" if self.limits else "the largest weighted sum"
 
     def gain(self, value: Mapping[str, float]) -> float:
-        """The weighted sum, which is to be large."""
-        return math.fsum(weight * value[name] for name, weight in self.weights.items())
+        """The weighted sum, which is to be large; the least there is where no number can hold it."""
+        try:
+            gain = math.fsum([weight * value[name] for name, weight in self.weights.items()])
+        except (OverflowError, ValueError):
+            return -sys.float_info.max
+        return gain if math.isfinite(gain) else -sys.float_info.max
 
     def allows(self, value: Mapping[str, float]) -> bool:
         """Whether all limits are kept; equal to a limit is allowed."""
@@ -66,7 +71,7 @@ class NamedGoal(Goal):
         if missing:
             raise ValueError(f"value must have a number for {', '.join(missing)} as well")
         outcome_names(value=value)
-        numbers = {name: validate.number(**{f"value[{name}]": each}) for name, each in value.items()}
+        numbers = {name: settings.number(**{f"value[{name}]": each}) for name, each in value.items()}
         for name, number in numbers.items():
             if abs(number) > LARGEST_OUTCOME:
                 raise ValueError(
@@ -200,10 +205,10 @@ KINDS = {goal.kind: goal for goal in (Scalarized, Constrained)}
 def _weights(**given: Any) -> dict[str, float]:
     ((argument, weights),) = given.items()
     if not isinstance(weights, Mapping):
-        raise ValueError(f"{argument} must be a dict of names to weights, got {validate.shown(weights)}")
+        raise ValueError(f"{argument} must be a dict of names to weights, got {settings.shown(weights)}")
     outcome_names(**{argument: weights})
     for name, weight in weights.items():
-        validate.finite(**{f"{argument}[{name}]": weight})
+        settings.finite(**{f"{argument}[{name}]": weight})
         if weight == 0:
             raise ValueError(f"{argument}[{name}] must not be 0: leave it out")
     return {name: float(weight) for name, weight in weights.items()}
@@ -214,7 +219,7 @@ def _limits(**given: Any) -> dict[str, float]:
     if limits is None:
         return {}
     if not isinstance(limits, Mapping):
-        raise ValueError(f"{argument} must be a dict of names to limits, got {validate.shown(limits)}")
+        raise ValueError(f"{argument} must be a dict of names to limits, got {settings.shown(limits)}")
     if limits:
         outcome_names(**{argument: limits})
-    return {name: validate.number(**{f"{argument}[{name}]": each}) for name, each in limits.items()}
+    return {name: settings.number(**{f"{argument}[{name}]": each}) for name, each in limits.items()}

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from botorch_private._base import validate
+from botorch_private._base import settings
 from botorch_private._base.frames import alike
 
 Value = float | dict[str, float]
@@ -27,7 +27,7 @@ def outcome_names(**given: Any) -> tuple[str, ...]:
     """
     ((argument, names),) = given.items()
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
-        raise ValueError(f"{argument} must be a list of names, got {validate.shown(names)}")
+        raise ValueError(f"{argument} must be a list of names, got {settings.shown(names)}")
     names = tuple(names)
     if not names:
         raise ValueError(f"{argument} must hold at least one name, got none")
@@ -59,7 +59,7 @@ def named_numbers(names: tuple[str, ...], **given: Any) -> dict[str, float]:
     """
     ((argument, value),) = given.items()
     require_names(names, **given)
-    return {name: validate.number(**{f"{argument}[{name}]": value[name]}) for name in names}
+    return {name: settings.number(**{f"{argument}[{name}]": value[name]}) for name in names}
 
 
 def require_names(names: tuple[str, ...], **given: Any) -> None:

@@ -104,13 +104,13 @@ def test_a_file_of_a_default_name_is_not_replaced_either(place, capsys, default)
 
 
 def test_a_file_that_comes_while_the_work_is_done_is_not_replaced(place, capsys, monkeypatch):
-    import botorch_private.cli.curator.export as export
+    import botorch_private.curator.service.exported as exported
 
-    def late(store):
+    def late(store, dialect):
         Path("late.csv").write_text("mine")
         return "text"
 
-    monkeypatch.setattr(export, "export_csv", late)
+    monkeypatch.setattr(exported, "export_csv", late)
     with pytest.raises(SystemExit) as stopped:
         main(["curator", "export", "clinic", "--output", "late.csv"])
     assert stopped.value.code == 1

@@ -32,8 +32,7 @@ def named_curator(*, known=False, noised=False, **options):
         PublicScaling([0.0, 0.0], [1.0, 1.0]),
         NoisyProjection(100.0),
         OUTCOMES if known else nobody,
-        outcome_names=NAMES,
-        **options,
+        **{"outcome_names": NAMES, **options},
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from contextlib import closing
 from pathlib import Path
 
-from helpers.staff_browser import console_folder
+from helpers.staff_browser import IDENTIFIERS, console_folder
 
 from botorch_private.cli.main import main
 
@@ -29,7 +29,7 @@ def test_a_worklist_goes_out_and_measurements_come_in(tmp_path, monkeypatch, cap
         store.tokens.make("modeler", "m").result()
         for row in range(5):
             store.ask(f"key-{row:08d}", row, 1).result()
-    out, back, audit = blocks()
+    out, back, unasked, audit = blocks()
     for command in out:
         assert main(command) == 0
     with open("worklist.csv", encoding="utf-8-sig", newline="") as file:
@@ -42,8 +42,15 @@ def test_a_worklist_goes_out_and_measurements_come_in(tmp_path, monkeypatch, cap
     for command, words in zip(back, ("would be stored: 5", "Stored values: 5"), strict=True):
         assert main(command) == 0
         assert words in capsys.readouterr().out
+    asked = {row["identifier"] for row in rows}
+    more = [f"{name},4.5\n" for name in IDENTIFIERS if name not in asked][:2]
+    Path("more.csv").write_text("identifier,value\n" + "".join(more), encoding="utf-8")
+    said = ("would be kept until somebody asks: 2", "Kept until somebody asks: 2", "unasked: 2")
+    for command, words in zip(unasked, said, strict=True):
+        assert main(command) == 0
+        assert words in capsys.readouterr().out
     with closing(folder.open()) as store:
-        assert [query.outcome for query in store.queries()] == [3.5] * 5
+        assert [query.outcome for query in store.queries()] == [3.5] * 5 + [4.5] * 2
         last = store.last_hash()
     for command in audit:
         assert main(command) == 0

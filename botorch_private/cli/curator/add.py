@@ -54,6 +54,13 @@ def add(verbs: Any) -> None:
         help="people of the table may be among the new records: everybody is charged for the new rows",
     )
     option(
+        "--budget",
+        type=int,
+        metavar="T",
+        help="most records that are measured from now on, in all (default: as many as before). The "
+        "guarantee stays: it counts an answer about every record, whoever is asked for",
+    )
+    option(
         "--ledger",
         type=Path,
         help="ledger of this table (default: TABLE.ledger.json beside the table)",
@@ -80,6 +87,7 @@ def _add(options: argparse.Namespace) -> int:
             cells=options.cells,
             known=options.known,
             repeats=options.repeats,
+            budget=options.budget,
             ledger=options.ledger,
         )
     if grown is None:

@@ -41,9 +41,10 @@ def _status(options: argparse.Namespace) -> int:
             names = (f"{each.name} ({each.unit})" if each.unit else each.name for each in facts.outcomes)
             print(f"Outcomes: {', '.join(names)}")
         print(f"Queries: {counts}")
-        known = 0 if facts.objective == "column" else store.known_waiting()
-        if known:
+        if known := store.known_waiting():
             print(f"Known, and not asked for yet: {known}")
+        if answered := store.known_answered():
+            print(f"Answered by what was known before: {answered}")
         print(f"Measurements left: {'no limit' if left is None else f'{left} of {facts.max_queries}'}")
         if last := store.last_hash():
             print(f"Events: {store.events_written()}, hash of the last one: {last}")

@@ -35,6 +35,22 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Known:
+    """Outcomes that were there before they were asked for."""
+
+    waiting: Annotated[int, "were not asked for yet: told to nobody, and not spent"]
+    answered: Annotated[int, "answered a question at once; among those that are measured"]
+
+
+@dataclass(frozen=True)
+class EarlierRelease:
+    """A release that was served before records joined."""
+
+    sha256: Annotated[str, "of its content"]
+    rows: Annotated[int, "that it had: the first ones of the release now"]
+
+
+@dataclass(frozen=True)
 class StatusDocument(Document):
     """What is asked, measured and left; nothing of any record."""
 
@@ -52,6 +68,11 @@ class StatusDocument(Document):
     ]
     events: Annotated[int, "that were written"]
     last_hash: Annotated[str | None, "of the last event; null where an earlier version wrote them"]
+    earlier: Annotated[Known, "outcomes that were measured earlier than they were asked for"]
+    earlier_releases: Annotated[list[EarlierRelease], "before records joined, oldest first"]
+    restored: Annotated[
+        str | None, "of when the backup is that the folder was put back from, UTC; null: it never was"
+    ]
 
     @classmethod
     def of(cls, store: Reading) -> StatusDocument:
@@ -79,4 +100,9 @@ class StatusDocument(Document):
             outcomes={each.name: each.unit for each in facts.outcomes},
             events=store.events_written(),
             last_hash=store.last_hash(),
+            earlier=Known(store.known_waiting(), store.known_answered()),
+            earlier_releases=[
+                EarlierRelease(each["identity"], each["rows"]) for each in store.earlier_releases()
+            ],
+            restored=store.restored(),
         )

@@ -46,8 +46,8 @@ def add_optimize(commands: Any) -> None:
         type=count,
         required=True,
         metavar="N",
-        help="measurements of the whole search: the random rows at its start, those of --known, and "
-        "those that --state holds already, included",
+        help="measurements of the whole search: the random rows at its start, those of --known and "
+        "--answered, and those that --state holds already, included",
     )
     option("--pending", type=count, default=1, metavar="Q", help="questions open at a time (default: 1)")
     option(
@@ -70,6 +70,11 @@ def add_optimize(commands: Any) -> None:
         **file,
         help="values that were measured before, .csv with the columns row and value: the search begins "
         "with them, and asks for no such row",
+    )
+    option(
+        "--answered",
+        action="store_true",
+        help="begin with what the curator has answered already, whoever asked: it costs nothing more",
     )
     option("--release", **file, help="keep the release here, to download it once only")
     option(
@@ -143,6 +148,7 @@ def _optimize(options: argparse.Namespace) -> int:
                 release_file=options.release,
                 plot_file=options.plot,
                 known_file=options.known,
+                answered=options.answered,
                 settings={name: value for name, value in given.items() if value is not None},
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ def search(
     release_file: Path | None,
     plot_file: Path | None,
     known_file: Path | None,
+    answered: bool,
     settings: Mapping[str, Any],
     ca_file: Path | None,
     insecure: bool,
@@ -89,6 +90,8 @@ def search(
                 modeler = Modeler.load(state_file, release)
                 require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file, state))
+            if answered and state is None:
+                _tell(modeler, curator.answered(), "--answered", rounds)
             if known_file is not None:
                 _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)
@@ -244,11 +247,17 @@ def _tell_known(modeler: Modeler, file: Path, rounds: int, *, new: bool) -> None
                 f"--known must agree with the search, but {file} has another value for row {row} than "
                 f"the search by now: correct the file, or leave --known out"
             )
-    for row, value in known:
+    _tell(modeler, known, "--known", rounds if new else None)
+
+
+def _tell(modeler: Modeler, values: Iterable[tuple[int, Any]], option: str, rounds: int | None) -> None:
+    """Tell values of an option; with ``rounds``, at the beginning of a search that has more to do."""
+    for row, value in values:
         modeler.tell(row, value)
-    if new and len(known) >= rounds:
+    told = len(modeler.history)
+    if rounds is not None and told >= rounds:
         raise ValueError(
-            f"--rounds must be more than the {len(known)} values of --known, which count, got {rounds}"
+            f"--rounds must be more than the {told} values of {option}, which count, got {rounds}"
         )
 
 

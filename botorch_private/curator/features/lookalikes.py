@@ -52,22 +52,27 @@ def looks_binary(path: Path) -> bool:
         return b"\0" in file.read(_HEAD)
 
 
+def wide_encoding(head: bytes) -> str:
+    """The encoding of several bytes a character in which a file begins; empty: none of these."""
+    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    even, odd = b"\0" in head[::2], b"\0" in head[1::2]
+    return "" if even == odd else f"utf-16-{'le' if odd else 'be'}"
+
+
 def _looks_like(head: bytes, dialect: Dialect, undecodable: bool, one_name: bool) -> str:
     if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         return "looks like an Excel workbook: give it the ending .xlsx, or save it as 'CSV UTF-8'"
     if head.startswith(_PACKED):
         return "looks compressed: unpack it first"
-    if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
-        return "looks like UTF-32: say --encoding utf-32"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "looks like UTF-16: say --encoding utf-16"
     if head.startswith(b"PAR1"):
         return "looks like a .parquet file: give it that ending"
+    if wide := wide_encoding(head):
+        return f"looks like {wide[:6].upper()}: say --encoding {wide}"
     if b"\0" in head:
-        order = "le" if b"\0" in head[1::2] else "be"
-        if b"\0" in head[::2] and b"\0" in head[1::2]:
-            return "holds NULs, as no text does"
-        return f"looks like UTF-16: say --encoding utf-16-{order}"
+        return "holds NULs, as no text does"
     lines = head.removeprefix(b"\xef\xbb\xbf").splitlines() or [b""]
     line = lines[0].lstrip()
     if re.match(rb"<[a-z!?]", line, re.IGNORECASE):

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.features.csv_shape import (
@@ -33,7 +33,7 @@ def sheet_names(path: Path, dialect: Dialect) -> list[str]:
         ImportError: If pandas or openpyxl is not installed.
         ValueError: If it is no workbook, or its first row is none of names.
     """
-    sheet = _sheet(path, dialect)
+    sheet = open_sheet(path, dialect)
     rows = _texts(sheet)
     names = _cut(next(rows, []))
     if not any(names):
@@ -58,7 +58,7 @@ def sheet_columns(path: Path, wanted: Sequence[str], dialect: Dialect, *, texts:
     """
     import pandas
 
-    sheet = _sheet(path, dialect)
+    sheet = open_sheet(path, dialect)
     names = _cut(next(_texts(sheet), []))
     if not all(name in names for name in wanted):
         for row, cells in enumerate(islice(_texts(sheet), 1, _FIRST_ROWS), start=FIRST_ROW):
@@ -88,7 +88,22 @@ def sheet_columns(path: Path, wanted: Sequence[str], dialect: Dialect, *, texts:
     )
 
 
-def _sheet(path: Path, dialect: Dialect, *, formulas: bool = False) -> Any:
+def open_sheet(
+    path: Path | BinaryIO, dialect: Dialect, *, formulas: bool = False, called: str = ""
+) -> Any:
+    """A sheet of openpyxl.
+
+    Args:
+        path: The workbook.
+        dialect: Which sheet.
+        formulas: Whether cells are formulas as they are written, instead of their stored values.
+        called: What the workbook is called in messages; empty: its path.
+
+    Raises:
+        ImportError: If pandas or openpyxl is not installed.
+        ValueError: If it is no workbook, or has no such sheet.
+    """
+    shown = called or path
     try:
         import pandas  # noqa: F401 (said here, before any work)
         from openpyxl import load_workbook
@@ -102,19 +117,19 @@ def _sheet(path: Path, dialect: Dialect, *, formulas: bool = False) -> Any:
         book = or_refuse(
             lambda: load_workbook(path, data_only=not formulas),
             lambda: ValueError(
-                f"{path} must be a whole workbook (.xlsx), but it is damaged, locked by a password, or "
+                f"{shown} must be a whole workbook (.xlsx), but it is damaged, locked by a password, or "
                 f"something else"
             ),
         )
     if dialect.sheet is not None:
         named = [each for each in book.worksheets if each.title == dialect.sheet]
         if not named:
-            raise ValueError(f"sheet must be one of {path}, but it has none of that name")
+            raise ValueError(f"sheet must be one of {shown}, but it has none of that name")
         return named[0]
     seen = [each for each in book.worksheets if each.sheet_state == "visible"]
     if len(seen) != 1:
         raise ValueError(
-            f"sheet must be named for {path}, which has {len(seen)} visible ones: say --sheet NAME"
+            f"sheet must be named for {shown}, which has {len(seen)} visible ones: say --sheet NAME"
         )
     return seen[0]
 
@@ -183,7 +198,7 @@ def _refuse_uncomputed(
     empty = [(i, name) for name, cells in found.items() for i, cell in enumerate(cells) if cell is None]
     if not empty:
         return
-    sheet = _sheet(path, dialect, formulas=True)
+    sheet = open_sheet(path, dialect, formulas=True)
     for i, name in empty:
         if sheet.cell(i + FIRST_ROW, places[name] + 1).data_type == "f":
             raise ValueError(

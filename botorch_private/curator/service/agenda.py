@@ -7,14 +7,13 @@ questions that were settled.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from botorch_private.curator.service.clock import Clock, stamp
+from botorch_private.curator.service.clock import stamp
 from botorch_private.curator.service.drafts import ENDED
+from botorch_private.curator.service.part import Part
 from botorch_private.curator.service.question import (
     OPEN,
     Question,
@@ -24,9 +23,8 @@ from botorch_private.curator.service.question import (
     question_from,
 )
 from botorch_private.curator.service.trail import note
-from botorch_private.curator.service.writer import Writer, step
+from botorch_private.curator.service.writer import step
 
-T = TypeVar("T")
 HOURS = (1, 8, 24, 168)  # for which a question may be taken
 _OPEN = "state IN ('pending', 'measuring', 'failed')"
 _LAST = chr(0x10FFFF)
@@ -87,21 +85,8 @@ class Item(NamedTuple):
     arranged: Arranged
 
 
-class Agenda:
-    """The open questions of a curator's database.
-
-    Args:
-        read: Runs a query for reading.
-        writer: Runs changes.
-        clock: Tells the time.
-    """
-
-    def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
-        self._read, self._writer, self._clock = read, writer, clock
-
-    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have a step run; see `step`."""
-        return self._writer.submit(operation)
+class Agenda(Part):
+    """The open questions of a curator's database."""
 
     def count(self, wanted: Wanted, token: int) -> int:
         """How many open questions are wanted.

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from concurrent.futures import Future
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.part import Part
 from botorch_private.curator.service.trail import note
-from botorch_private.curator.service.writer import Writer, step
-
-T = TypeVar("T")
+from botorch_private.curator.service.writer import step
 
 
 class Draft(NamedTuple):
@@ -50,24 +46,12 @@ class KeptDraft(NamedTuple):
     time: str
 
 
-class Drafts:
+class Drafts(Part):
     """The drafts of a curator's database. They are the curator's data, as values are.
 
     A draft belongs to the token of whoever typed it. Where that token has ended, nobody would ever see
     it again, so it belongs to all staff then.
-
-    Args:
-        read: Runs a query for reading.
-        writer: Runs changes.
-        clock: Tells the time.
     """
-
-    def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
-        self._read, self._writer, self._clock = read, writer, clock
-
-    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have a step run; see `step`."""
-        return self._writer.submit(operation)
 
     @step
     def keep(

@@ -77,6 +77,7 @@ def grow(
     cells: Path | None = None,
     known: str | None = None,
     repeats: bool = False,
+    budget: int | None = None,
     ledger: Path | None = None,
 ) -> Grown | None:
     """Append the records at the end of a table to a folder that no server uses now.
@@ -96,6 +97,8 @@ def grow(
         known: Column with outcomes: all of them where a column measures; else those that are known
             already, empty where they are not. Only those of the new records are read.
         repeats: Whether the new records may be of people who are in the table already.
+        budget: Largest number of different records that are measured from now on, in all; None: as many
+            as before.
         ledger: File of what was spent on this table; None: the one beside the table.
 
     Returns:
@@ -129,6 +132,7 @@ def grow(
                 f"{table} must hold the {n} records that were released and further ones below them, got "
                 f"{len(records)}: nothing to add"
             )
+        limit = _raised(facts.max_queries, budget, len(records))
         names = _names(store, table, identifiers, len(records), dialect)
         outcomes = _outcomes(store, table, known, m, dialect)
         published = published_to_grow(release, records[:n], scaling, store.order())
@@ -144,6 +148,8 @@ def grow(
             promises.append(answers)
         spent_in.require(*promises, start=n, stop=n + m, everybody=repeats)
         words = _words(table, n, m, promises, spent_in, repeats=repeats)
+        if limit != facts.max_queries:
+            words += f"\n\nRecords that may be measured: {limit} in all, {facts.max_queries} so far."
         lacking = {name: lacks[n:] for name, lacks in filled.items()}
         if not agree(words, fit_of(joining, encoding.scaling).with_filled(lacking)):
             return None
@@ -166,6 +172,7 @@ def grow(
         now = replace(
             facts,
             n=n + m,
+            max_queries=limit,
             identity=published.release.identity,
             guarantee=json.loads(spent.to_json()),
             guarantee_words=str(spent),
@@ -201,6 +208,24 @@ def _words(
     if ledger.budget is not None:
         words.append(str(ledger.budget))
     return "\n\n".join(words)
+
+
+def _raised(before: int | None, now: int | None, rows: int) -> int | None:
+    """The budget of measurements of a folder that grows.
+
+    The guarantee is the same with a larger one, since it counts one answer about every record, whoever
+    is asked for. Answers that add up, as many as the budget, keep a folder from growing.
+    """
+    if now is None:
+        return before
+    if before is None:
+        raise ValueError("budget must be left out: this folder has no limit of measurements")
+    if not before <= now <= rows:
+        raise ValueError(
+            f"budget must be at least the {before} measurements of before, and at most the {rows} "
+            f"records, got {now}"
+        )
+    return now
 
 
 def _names(store: Store, table: Path, column: str | None, count: int, dialect: Dialect) -> list[str]:

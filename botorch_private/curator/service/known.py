@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.changes import Changes
+from botorch_private.curator.service.circumstances import UNSAID, Circumstances
+from botorch_private.curator.service.look_up import rows_of
 from botorch_private.curator.service.outcomes import stored
 from botorch_private.curator.service.question import (
     Outcome,
     Question,
     ServiceError,
     State,
-    question_from,
-    recalled,
+    known_about,
+    question_about,
 )
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.trail import note
@@ -52,6 +53,11 @@ class Known(NamedTuple):
 
     kept: int
     answered: list[Question]
+
+    @property
+    def changed(self) -> list[Question]:
+        """Questions that have changed."""
+        return self.answered
 
 
 class KnownOutcomes(Reading, Changes):
@@ -89,9 +95,50 @@ class KnownOutcomes(Reading, Changes):
                 then.
         """
         wanted = list(outcomes)
-        rows = self._rows_of(wanted, place)
+        rows = self._called(wanted, place)
         self._refuse_values(wanted, rows, place, confirmed=confirmed)
         return self._know(wanted, rows, token, replace, place)
+
+    def rows_of(self, identifiers: Iterable[str]) -> list[int | None]:
+        """The released rows of records; see `look_up`."""
+        return rows_of(self._all, identifiers)
+
+    def keep_known(
+        self,
+        connection: sqlite3.Connection,
+        row: int,
+        outcome: Outcome,
+        token: int | None,
+        circumstances: Circumstances = UNSAID,
+        *,
+        reason: str = "",
+        source: str = "",
+    ) -> None:
+        """Keep an outcome until somebody asks for its row, inside of a step. Nobody asks for it now.
+
+        Args:
+            connection: Inside a transaction.
+            row: Released row.
+            outcome: What is known of it from now on.
+            token: Whose it is; None: the curator's own.
+            circumstances: Of its measurement.
+            reason: Why it takes the place of another one.
+            source: Where it is from, for the event.
+        """
+        before, said = known_about(connection, row)
+        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (stored(outcome), row))
+        connection.execute("DELETE FROM known_said WHERE row = ?", (row,))
+        if any(circumstances):
+            connection.execute(
+                "INSERT INTO known_said VALUES (?, ?, ?, ?)",
+                (row, *(each or None for each in circumstances)),
+            )
+        data: dict[str, Any] = {"row": row, "value": outcome, **circumstances.named()}
+        if before is not None:
+            data["before"] = {"value": before, **said.named()}
+        if source:
+            data["from"] = source
+        note(connection, self.clock(), "known", token=token, detail=reason or f"row {row}", data=data)
 
     @step
     def _know(
@@ -105,9 +152,15 @@ class KnownOutcomes(Reading, Changes):
     ) -> Known:
         kept, answered = 0, []
         for each, row in zip(outcomes, rows, strict=True):
-            query = _question_about(connection, row)
+            query = question_about(connection, row)
             if query is None:
-                kept += self._keep(connection, each, row, token, replace=replace, place=place)
+                earlier, _ = known_about(connection, row)
+                if earlier == each.outcome:
+                    continue
+                if earlier is not None and not replace:
+                    raise _refusal("known", place, each, "another value is known, and must be replaced")
+                self.keep_known(connection, row, each.outcome, token)
+                kept += 1
             elif query.state == State.MEASURING:
                 raise _refusal("measuring", place, each, "a program works on that record: wait for it")
             elif query.state != State.MEASURED:
@@ -116,40 +169,10 @@ class KnownOutcomes(Reading, Changes):
                 raise _refusal("measured", place, each, "it has another value: correct it")
         return Known(kept, answered)
 
-    def _keep(
-        self,
-        connection: sqlite3.Connection,
-        known: KnownOutcome,
-        row: int,
-        token: int | None,
-        *,
-        replace: bool,
-        place: str,
-    ) -> bool:
-        """Keep an outcome for later; False if it was kept already."""
-        found = connection.execute("SELECT outcome FROM record WHERE row = ?", (row,)).fetchone()
-        earlier = recalled(found["outcome"])
-        if earlier == known.outcome:
-            return False
-        if earlier is not None and not replace:
-            raise _refusal("known", place, known, "another value is known, and must be replaced")
-        connection.execute("UPDATE record SET outcome = ? WHERE row = ?", (stored(known.outcome), row))
-        detail = f"row {row}" if earlier is None else f"row {row}: it was {earlier!r}"
-        data = {"row": row, "value": known.outcome}
-        note(connection, self.clock(), "known", token=token, detail=detail, data=data)
-        return True
-
-    def _rows_of(self, outcomes: Sequence[KnownOutcome], place: str) -> list[int]:
+    def _called(self, outcomes: Sequence[KnownOutcome], place: str) -> list[int]:
         """The released rows of the records that are meant."""
-        records = self._all("SELECT row, identifier FROM record")
-        exact = {str(each["identifier"]): int(each["row"]) for each in records}
-        seen: Mapping[str, int] = {}
         rows = []
-        for each in outcomes:
-            row = exact.get(each.identifier)
-            if row is None:  # no two identifiers look the same, so one that looks like it is meant
-                seen = seen or {look(text): number for text, number in exact.items()}
-                row = seen.get(look(each.identifier))
+        for each, row in zip(outcomes, self.rows_of(each.identifier for each in outcomes), strict=True):
             if row is None:
                 raise _refusal("no_record", place, each, "no record is called that")
             rows.append(row)
@@ -172,14 +195,6 @@ class KnownOutcomes(Reading, Changes):
             if earlier.outcome != each.outcome:
                 why = f"the record has another value in {place} {earlier.place}"
                 raise _refusal("twice", place, each, why)
-
-
-def _question_about(connection: sqlite3.Connection, row: int) -> Question | None:
-    """The question about a row that was not withdrawn."""
-    found = connection.execute(
-        "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (row,)
-    ).fetchone()
-    return None if found is None else question_from(found)
 
 
 def _refusal(code: str, place: str, known: KnownOutcome, why: str) -> ServiceError:

@@ -89,17 +89,26 @@ class Outcomes:
             raise ServiceError("other_outcomes", "the value must have finite numbers")
         return {each.name: float(value[each.name]) for each in self.each}
 
+    def implausible(self, value: Outcome) -> list[str]:
+        """Names of outcomes whose numbers are outside of their plausible ranges.
+
+        Raises:
+            ServiceError: As `named`.
+        """
+        numbers = self.named(value)
+        return [each.name for each in self.each if not each.is_plausible(numbers[each.name])]
+
     def doubts(self, value: Outcome) -> str:
         """What is said of a value outside of a plausible range; empty where it is plausible.
 
         Raises:
             ServiceError: As `named`.
         """
-        numbers = self.named(value)
+        names = self.implausible(value)
         ranges = [
             f"{f'{each.name}: ' if self.several else ''}{each.plausible[0]:g} ... {each.plausible[1]:g}"
             for each in self.each
-            if each.plausible is not None and not each.is_plausible(numbers[each.name])
+            if each.plausible is not None and each.name in names
         ]
         if not ranges:
             return ""
@@ -126,18 +135,6 @@ class Outcomes:
             each.name: each.answer(numbers[each.name], grid_noise)
             for each, grid_noise in zip(self.each, each_noise, strict=True)
         }
-
-    def require_one(self) -> None:
-        """Refuse several outcomes, of which a sheet has no columns.
-
-        Raises:
-            ValueError: If there are.
-        """
-        if self.several:
-            raise ValueError(
-                "a sheet must be of records with one outcome, and these have several: enter values by "
-                "the staff API"
-            )
 
     @property
     def _names(self) -> str:

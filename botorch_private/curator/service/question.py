@@ -105,6 +105,24 @@ def get(connection: sqlite3.Connection, number: int) -> Question:
     return question_from(found)
 
 
+def question_about(connection: sqlite3.Connection, row: int) -> Question | None:
+    """The question about a row that was not withdrawn."""
+    found = connection.execute(
+        "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (row,)
+    ).fetchone()
+    return None if found is None else question_from(found)
+
+
+def known_about(connection: sqlite3.Connection, row: int) -> tuple[Outcome | None, Circumstances]:
+    """The outcome of a row that is known whoever asks, and what is said of it; None: it is not known."""
+    found = connection.execute(
+        "SELECT outcome, measured_on, instrument, comment FROM record "
+        "LEFT JOIN known_said USING (row) WHERE row = ?",
+        (row,),
+    ).fetchone()
+    return recalled(found["outcome"]), Circumstances(*tuple(found)[1:])
+
+
 def count_used(connection: sqlite3.Connection) -> int:
     """How many measurements are spent or promised.
 

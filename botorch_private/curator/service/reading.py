@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from botorch_private._base.foreign import or_refuse
+from botorch_private.curator.service.circumstances import Circumstances
+from botorch_private.curator.service.past import Past
 from botorch_private.curator.service.question import (
-    Outcome,
     Question,
     State,
     count_used,
@@ -31,9 +32,14 @@ _SETTLED = {  # each from an index of its own, and not sorted
     ),
     State.WITHDRAWN: ("query INDEXED BY withdrawn WHERE state = 'withdrawn'", "id DESC"),
 }
+_WAITING = (
+    "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
+)
+_ANSWERED = "SELECT count(*) FROM event WHERE kind = 'known' AND query IS NOT NULL"
 
 
-class Reading:
+class Reading(Past):
     """Questions and answers as they are stored; nothing here changes any.
 
     Args:
@@ -49,8 +55,7 @@ class Reading:
     facts: FolderFacts
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._reader = connection
-        self._reading = threading.Lock()
+        super().__init__(connection)
         self.facts = read_facts(connection)
 
     def close(self) -> None:
@@ -119,18 +124,18 @@ class Reading:
         return question_from(found[0]) if found else None
 
     def _best_of_several(self, before: int | None) -> Question | None:
-        found = [
-            query
-            for query in self.queries(states=(State.MEASURED,))
-            if before is None or query.id < before
-        ]
+        found = self._all(
+            "SELECT id, outcome FROM query WHERE state = 'measured' AND (?1 IS NULL OR id < ?1) "
+            "ORDER BY id",
+            before,
+        )
         goal: Any = goal_from_dict(self.facts.goal)
-        best = None
-        for query in found:
-            value: Any = query.outcome
-            if goal.allows(value) and (best is None or goal.gain(value) > goal.gain(best.outcome)):
-                best = query
-        return best
+        best, number = -math.inf, None
+        for each in found:
+            value: Any = recalled(each["outcome"])
+            if goal.allows(value) and (gain := goal.gain(value)) > best:
+                best, number = gain, each["id"]
+        return None if number is None else self.query(number)
 
     def outcomes(self) -> list[Any]:
         """All that was measured, in the order in which it was asked for."""
@@ -157,17 +162,33 @@ class Reading:
         return None if limit is None else limit - self.queries_used()
 
     def known_waiting(self) -> int:
-        """How many known outcomes no question asked for yet. For the curator's eyes only."""
-        found = self._one(
-            "SELECT count(*) FROM record WHERE outcome IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
-        )
-        return found[0]
+        """How many known outcomes no question asked for yet; 0 where a column has all of them.
 
-    def known(self) -> dict[int, Outcome | None]:
-        """Released row -> its outcome, where that is known. For the curator's eyes only."""
+        For the curator's eyes only.
+        """
+        return 0 if self.facts.objective == "column" else self._one(_WAITING)[0]
+
+    def known_answered(self) -> int:
+        """How many questions were answered by an outcome that was known; 0 where a column has all.
+
+        For the curator's eyes only.
+        """
+        return 0 if self.facts.objective == "column" else self._one(_ANSWERED)[0]
+
+    def known(self) -> dict[int, dict[str, Any]]:
+        """Released row -> its outcome ("value") and what is said of it, where one is known.
+
+        For the curator's eyes only.
+        """
         found = self._all("SELECT row, outcome FROM record WHERE outcome IS NOT NULL")
-        return {each["row"]: recalled(each["outcome"]) for each in found}
+        known: dict[int, dict[str, Any]] = {
+            each["row"]: {"value": recalled(each["outcome"])} for each in found
+        }
+        # A folder that was made before sheets could say this, and is only read, has no such table.
+        if self._all("SELECT 1 FROM sqlite_master WHERE name = 'known_said'"):
+            for row, *said in self._all("SELECT row, measured_on, instrument, comment FROM known_said"):
+                known[row] |= Circumstances(*said).named()
+        return known
 
     def identifier(self, row: int) -> str:
         """What staff call the record of a released row. For the curator's eyes only."""
@@ -176,10 +197,6 @@ class Reading:
     def record(self, row: int) -> int:
         """Place of a released row's record in the table. For the curator's eyes only."""
         return self._one("SELECT record FROM record WHERE row = ?", row)[0]
-
-    def events(self, query: int | None = None) -> list[sqlite3.Row]:
-        """What happened, in order; to one query, or to all. For the curator's eyes only."""
-        return self._all("SELECT * FROM event WHERE ?1 IS NULL OR query = ?1 ORDER BY id", query)
 
     @contextmanager
     def one_moment(self) -> Iterator[None]:
@@ -190,34 +207,6 @@ class Reading:
         finally:
             self._reader.execute("ROLLBACK")
 
-    def has_chain(self) -> bool:
-        """Whether events have hashes: in a folder of an earlier version that is only read, none has."""
-        return bool(self._all("SELECT 1 FROM pragma_table_info('event') WHERE name = 'hash'"))
-
-    def events_written(self) -> int:
-        """How many events were ever written."""
-        found = self._all("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
-        return found[0]["seq"] if found else 0
-
-    def last_hash(self) -> str | None:
-        """The hash of the last event; None: events have none yet; see `trail`."""
-        if not self.has_chain():
-            return None
-        return self._one("SELECT hash FROM event ORDER BY id DESC LIMIT 1")[0]
-
-    def latest_time(self) -> str | None:
-        """The latest time at which anything happened, UTC, ISO 8601."""
-        # What was written by a clock that was ahead stays; `mend_clock` notes that it is not to count.
-        return self._one(
-            "SELECT max(time) FROM event "
-            "WHERE id >= (SELECT coalesce(max(id), 0) FROM event WHERE kind = 'clock')"
-        )[0]
-
-    def restored(self) -> str | None:
-        """Of when the backup is that the folder was put back from last; None: it never was."""
-        found = self._one("SELECT detail FROM event WHERE kind = 'restored' ORDER BY id DESC LIMIT 1")
-        return None if found is None else found["detail"]
-
     def order(self) -> list[int]:
         """Place in the table of each released row's record. For the curator's eyes only."""
         return [row["record"] for row in self._all("SELECT record FROM record ORDER BY row")]
@@ -226,16 +215,6 @@ class Reading:
         """What staff call the records, in the order of the table. For the curator's eyes only."""
         found = self._all("SELECT identifier FROM record ORDER BY record")
         return [row["identifier"] for row in found]
-
-    def earlier_releases(self) -> list[dict[str, Any]]:
-        """Releases that were served before records joined: ``identity`` and ``rows``, oldest first."""
-        found = self._all("SELECT detail FROM event WHERE kind = 'grown' ORDER BY id")
-        pairs = [each["detail"].split() for each in found]
-        return [{"identity": identity, "rows": int(rows)} for identity, rows, *_ in pairs]
-
-    def first_identity(self) -> str:
-        """SHA-256 of the release that the folder was made with, with which the trail begins."""
-        return str(next((each["identity"] for each in self.earlier_releases()), self.facts.identity))
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy all of the database, of one moment, whatever is written meanwhile."""
@@ -251,14 +230,6 @@ class Reading:
         found = or_refuse(lambda: self._one("PRAGMA quick_check(1)")[0], _damaged)
         if found != "ok":
             raise _damaged()
-
-    def _one(self, statement: str, *values: Any) -> sqlite3.Row:
-        with self._reading:
-            return self._reader.execute(statement, values).fetchone()
-
-    def _all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._reading:
-            return self._reader.execute(statement, values).fetchall()
 
 
 def _damaged() -> ValueError:

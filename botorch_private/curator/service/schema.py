@@ -91,6 +91,12 @@ CREATE TABLE IF NOT EXISTS session (    -- who is logged in to the console
     began REAL NOT NULL,                -- seconds since 1970
     seen REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS known_said ( -- of an outcome that is known, as a sheet says it
+    row INTEGER PRIMARY KEY REFERENCES record (row),
+    measured_on TEXT,
+    instrument TEXT,
+    comment TEXT
+);
 """
 
 _IS_OPEN = "state IN ('pending', 'measuring', 'failed')"

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from botorch_private.curator.service.circumstances import Circumstances, read_circumstances
+from botorch_private.curator.service.outcomes import OutcomeFacts
+from botorch_private.curator.service.question import Outcome
+from botorch_private.curator.service.sheet_columns import Columns, find_columns, plain
 from botorch_private.curator.service.typed_values import read_note, read_value
 
-DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 MOST_ROWS = 100_000
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
+UNASKED = ("refuse", "keep", "tell")  # see `keep_row`
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,15 @@ class SheetForm:
 
     Args:
         identifier: Name of the column with what staff call a record.
-        value: Name of the column with what was measured.
+        value: Name of the column with what was measured, where records have one outcome.
         decimal: Mark before decimals, "." or ",".
         unit: Unit of the values; empty: not said, so that of the folder.
         low: Smallest value that is plausible; None: that of the folder.
         high: Largest one; None: that of the folder.
         accepted: Whether values that are not plausible were looked at, and are right.
+        unasked: What becomes of values whose records nobody asks for, one of `UNASKED`.
+        separator: What stands between two cells; empty: whichever of `DELIMITERS` parts the names of
+            row 1.
     """
 
     identifier: str = "identifier"
@@ -40,6 +45,8 @@ class SheetForm:
     low: float | None = None
     high: float | None = None
     accepted: bool = False
+    unasked: str = "refuse"
+    separator: str = ""
 
 
 class SheetRow(NamedTuple):
@@ -55,7 +62,7 @@ class SheetRow(NamedTuple):
 
     row: int
     identifier: str
-    value: float
+    value: Outcome
     circumstances: Circumstances
     reason: str
 
@@ -78,7 +85,7 @@ class Sheet(NamedTuple):
     Attributes:
         rows: Those that can be read.
         refused: Those that cannot.
-        empty: How many have an identifier and no value.
+        empty: How many have an identifier and no value at all.
     """
 
     rows: list[SheetRow]
@@ -86,52 +93,50 @@ class Sheet(NamedTuple):
     empty: int
 
 
-def decoded(content: bytes) -> str:
-    """The text of a file.
-
-    Raises:
-        ValueError: If it is not text in UTF-8.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ValueError("the sheet must be a text in UTF-8: save it as 'CSV UTF-8'")
-    return text
-
-
-def read_sheet(text: str, form: SheetForm, *, unit: str = "", today: str = "") -> Sheet:
+def read_sheet(
+    text: str,
+    form: SheetForm,
+    *,
+    unit: str = "",
+    outcomes: Sequence[OutcomeFacts] = (),
+    today: str = "",
+) -> Sheet:
     """Read a sheet.
 
     Row 1 names its columns, in any order and in capitals or not: those of ``form``, and if there are
-    any "date", "instrument", "comment", "reason" and "unit". Other columns are left alone. Of comma,
-    semicolon and tab, the one that parts these names parts all cells.
+    any "date", "instrument", "comment" and "reason". Of one outcome there may be "unit", and other
+    columns are left alone; several have a column each, with its unit behind the name or not, and a row
+    has a number for each or for none. What parts the names of row 1 parts all cells.
 
     Args:
         text: Of the sheet.
         form: How it is written.
         unit: Of the folder: a unit that the sheet says must be this one.
+        outcomes: Of the folder, where records have several; empty: they have one.
         today: The latest day on which anything can have been measured, YYYY-MM-DD; empty: any.
 
     Raises:
         ValueError: If the columns cannot be found, or there are too many rows.
     """
-    if form.unit and form.unit != unit:
+    if outcomes:
+        _refuse_form_of_one(form)
+    elif form.unit and form.unit != unit:
         raise ValueError(_OTHER_UNIT)
-    delimiter, places = _columns(text, form)
+    columns = find_columns(
+        lambda delimiter: _first_row(text, delimiter),
+        form.identifier,
+        form.value,
+        outcomes,
+        form.separator,
+    )
     rows: list[SheetRow] = []
     refused: list[Refusal] = []
-    empty = 0
-    width, last = max(places.values()) + 1, 1
+    empty, last = 0, 1
     cells: list[str] = []
-    reader = _numbered(text, delimiter)
     try:
-        for last, cells in reader:
-            if last == 1:
-                width = len(cells)
-            elif any(map(str.strip, cells)):
-                found = _read_row(last, cells, width, places, form, unit, today)
+        for last, cells in _numbered(text, columns.delimiter):
+            if last > 1 and any(map(str.strip, cells)):
+                found = _read_row(last, cells, columns, form, unit, outcomes, today)
                 if isinstance(found, SheetRow):
                     rows.append(found)
                 elif isinstance(found, Refusal):
@@ -159,56 +164,56 @@ def _numbered(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         yield row, cells
 
 
-def _columns(text: str, form: SheetForm) -> tuple[str, dict[str, int]]:
-    """The mark between cells, and where the columns are."""
-    wanted = {"identifier": form.identifier, "value": form.value}
-    wanted |= {each: each for each in ("date", "instrument", "comment", "reason", "unit")}
-    for delimiter in DELIMITERS.values():
-        try:
-            names = [each.strip().casefold() for each in next(_numbered(text, delimiter))[1]]
-        except (StopIteration, csv.Error):
-            continue
-        places = {
-            key: names.index(name.strip().casefold())
-            for key, name in wanted.items()
-            if name.strip().casefold() in names
-        }
-        if {"identifier", "value"} <= places.keys():
-            twice = [wanted[key] for key in places if names.count(wanted[key].strip().casefold()) > 1]
-            if twice:
-                raise ValueError(f"the sheet must have one column {twice[0]!r}, but it has several")
-            if places["identifier"] == places["value"]:
-                break
-            return delimiter, places
-    raise ValueError(
-        f"the sheet must name its columns in row 1, {form.identifier!r} and {form.value!r}, with a "
-        f"comma, a semicolon or a tab between them"
-    )
+def _first_row(text: str, delimiter: str) -> list[str] | None:
+    try:
+        return next(_numbered(text, delimiter))[1]
+    except (StopIteration, csv.Error):
+        return None
+
+
+def _refuse_form_of_one(form: SheetForm) -> None:
+    """Refuse what can be said of a sheet alone whose records have one outcome."""
+    if form.value != SheetForm.value:
+        raise ValueError("value must be left out where records have several outcomes: " + _NAMED)
+    if form.unit:
+        raise ValueError("unit must be left out where records have several outcomes: " + _NAMED)
+    if form.low is not None or form.high is not None:
+        raise ValueError(
+            "plausible must be left out where records have several outcomes: each has its own range"
+        )
+
+
+_NAMED = "each has a column with its name, and if you like with its unit, such as 'cost (EUR)'"
 
 
 def _read_row(
     row: int,
     cells: list[str],
-    width: int,
-    places: dict[str, int],
+    columns: Columns,
     form: SheetForm,
     unit: str,
+    outcomes: Sequence[OutcomeFacts],
     today: str,
 ) -> SheetRow | Refusal | None:
     """A row, why it is refused, or None if it has no value."""
-    if len(cells) > width and any(map(str.strip, cells[width:])):
+    if len(cells) > columns.width and any(map(str.strip, cells[columns.width :])):
         return Refusal(row, "it has more cells than row 1 has names: a comma within a cell makes two")
     if any("\n" in each or "\r" in each for each in cells):
         return Refusal(row, "a cell holds a line break: a quote may open there and close rows later")
-    at = {key: cells[place].strip() if place < len(cells) else "" for key, place in places.items()}
-    if not at["identifier"]:
+
+    def cell(place: int) -> str:
+        return cells[place].strip() if place < len(cells) else ""
+
+    at = {name: cell(place) for name, place in columns.others.items()}
+    identifier, values = cell(columns.identifier), [cell(place) for place in columns.values]
+    if not identifier:
         return Refusal(row, "it has no identifier")
-    if not at["value"]:
+    if not any(values):
         return None
     if at.get("unit") not in (None, "", unit):
         return Refusal(row, _OTHER_UNIT)
     try:
-        value = _read_decimal(at["value"], form.decimal)
+        value = _read_outcome(values, form.decimal, outcomes)
         said = read_circumstances(
             at.get("date") or None,
             plain(at.get("instrument", "")) or None,
@@ -218,7 +223,25 @@ def _read_row(
         reason = read_note(plain(at.get("reason", "")))
     except ValueError as error:
         return Refusal(row, str(error))
-    return SheetRow(row, plain(at["identifier"]), value, said, reason)
+    return SheetRow(row, plain(identifier), value, said, reason)
+
+
+def _read_outcome(texts: list[str], decimal: str, outcomes: Sequence[OutcomeFacts]) -> Outcome:
+    if not outcomes:
+        return _read_decimal(texts[0], decimal)
+    empty = [each.name for each, text in zip(outcomes, texts, strict=True) if not text]
+    if empty:
+        raise ValueError(
+            f"it has no value of {', '.join(empty)}: all outcomes of a record are stored together, so "
+            f"fill in all or none"
+        )
+    value = {}
+    for each, text in zip(outcomes, texts, strict=True):
+        try:
+            value[each.name] = _read_decimal(text, decimal)
+        except ValueError as error:
+            raise ValueError(f"{each.name}: {error}") from None
+    return value
 
 
 def _read_decimal(text: str, decimal: str) -> float:
@@ -232,13 +255,3 @@ def _read_decimal(text: str, decimal: str) -> float:
 
 
 _MARKS = {".": "point", ",": "comma"}
-
-
-def plain(cell: str) -> str:
-    """A cell without the apostrophe that `harmless` puts before it."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(FORMULA) else cell
-
-
-def harmless(cell: str | None) -> str | None:
-    """A cell that no spreadsheet computes: an apostrophe precedes what it would take for a formula."""
-    return f"'{cell}" if cell and cell.startswith(FORMULA) else cell

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import asdict
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from botorch_private.curator.service.clock import Clock
 from botorch_private.curator.service.drafts import ENDED
+from botorch_private.curator.service.part import Part
 from botorch_private.curator.service.sheet import SheetForm
-from botorch_private.curator.service.writer import Writer, step
+from botorch_private.curator.service.writer import step
 
-T = TypeVar("T")
 _OWN_OR_LEFT = f"(token = ?1 OR token IN (SELECT id FROM token WHERE {ENDED.replace('?', '?2')}))"
 
 
@@ -34,23 +31,11 @@ class KeptSheet(NamedTuple):
     time: str
 
 
-class Sheets:
+class Sheets(Part):
     """The sheets that wait, one for each person. They are the curator's data, as values are.
 
     Where the token of whoever sent one has ended, it belongs to all staff, as `Drafts` do.
-
-    Args:
-        read: Runs a query for reading.
-        writer: Runs changes.
-        clock: Tells the time.
     """
-
-    def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
-        self._read, self._writer, self._clock = read, writer, clock
-
-    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have a step run; see `step`."""
-        return self._writer.submit(operation)
 
     @step
     def keep(self, connection: sqlite3.Connection, token: int, content: str, form: SheetForm) -> None:

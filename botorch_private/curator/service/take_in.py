@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sqlite3
+from dataclasses import replace
 from typing import NamedTuple
 
-from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.agenda import today
-from botorch_private.curator.service.question import Question, State, question_from
+from botorch_private.curator.service.outcomes import Outcomes
+from botorch_private.curator.service.question import Question, question_about
 from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
 from botorch_private.curator.service.store import Store
+from botorch_private.curator.service.taken_row import Fate, keep_row, settle_row
 from botorch_private.curator.service.trail import note
 
 
@@ -18,12 +21,15 @@ class TakenIn(NamedTuple):
     """What became of a sheet.
 
     Attributes:
-        stored: How many values were stored; of a dry run, how many would be.
+        stored: How many values were stored for questions; of a dry run, how many would be.
         corrected: How many corrections were, of values or of what is said about them.
         same: How many were stored before, with the same value.
         empty: How many rows have no value.
         refused: Rows that cannot be stored, in order; if there is any, nothing was stored.
         implausible: Rows that are refused only because their values are not plausible.
+        unasked: Rows that are refused only because nobody asks for their records.
+        kept: How many values are kept until somebody asks for their records.
+        told: How many values were told that nobody had asked for.
     """
 
     stored: int
@@ -32,6 +38,9 @@ class TakenIn(NamedTuple):
     empty: int
     refused: list[Refusal]
     implausible: int
+    unasked: int
+    kept: int
+    told: int
 
 
 class _UndoneError(Exception):
@@ -55,120 +64,76 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         StorageError: If the disk refuses; nothing was stored then.
     """
     facts = store.facts
-    facts.measured.require_one()
-    sheet = read_sheet(text, form, unit=facts.outcome_unit, today=today(store.clock()))
-    low, high = (None, None) if facts.plausible is None else facts.plausible
-    low, high = low if form.low is None else form.low, high if form.high is None else form.high
-    refused, doubtful, counts = list(sheet.refused), [], {"stored": 0, "corrected": 0, "same": 0}
+    sheet = read_sheet(
+        text, form, unit=facts.outcome_unit, outcomes=facts.outcomes, today=today(store.clock())
+    )
+    measured = _with_range(facts.measured, form)
+    refused, doubtful, unasked = list(sheet.refused), [], []
+    counts = dict.fromkeys(Fate, 0)
+    places = store.rows_of(row.identifier for row in sheet.rows)
 
     def store_all(connection: sqlite3.Connection) -> list[Question]:
-        finder, seen, changed = _Finder(connection), {}, []
-        for row in sheet.rows:
-            query = finder.find(row)
-            if isinstance(query, Refusal):
-                refused.append(query)
-            elif query.id in seen:
-                refused.append(Refusal(row.row, f"it is about the same record as row {seen[query.id]}"))
-            elif query.state == State.MEASURING:
-                refused.append(Refusal(row.row, "a program works on this record now"))
-            elif query.state == State.MEASURED and not _differs(query, row):
-                counts["same"] += 1
-            elif why := _why_not(store, query, row):
-                refused.append(Refusal(row.row, why))
+        seen: dict[int, int] = {}
+        changed = []
+        for row, place in zip(sheet.rows, places, strict=True):
+            if place is None:
+                refused.append(Refusal(row.row, "no record has this identifier"))
+                continue
+            if (first := seen.setdefault(place, row.row)) != row.row:
+                refused.append(Refusal(row.row, f"it is about the same record as row {first}"))
+                continue
+            query = question_about(connection, place)
+            if query is not None:
+                taken = settle_row(store, connection, query, row, token)
+            elif form.unasked == "refuse":
+                unasked.append(Refusal(row.row, "nobody asks for this record"))
+                continue
             else:
-                if not form.accepted and not _between(row.value, low, high):
-                    doubtful.append(Refusal(row.row, _IMPLAUSIBLE))
-                source, said = f"from a sheet, row {row.row}", row.circumstances
-                if query.state == State.MEASURED:
-                    done = store.replace(
-                        connection,
-                        query,
-                        row.value,
-                        row.reason,
-                        token,
-                        detail=source,
-                        circumstances=said,
-                    )
-                    counts["corrected"] += 1
-                else:
-                    done = store.settle(connection, query, row.value, token, source, said)
-                    counts["stored"] += 1
-                changed.append(done)
-            if not isinstance(query, Refusal):
-                seen.setdefault(query.id, row.row)
-        if dry or refused or doubtful:
+                tell = form.unasked == "tell"
+                taken = keep_row(store, connection, place, row, token, tell=tell)
+            if isinstance(taken, Refusal):
+                refused.append(taken)
+                continue
+            counts[taken.fate] += 1
+            if taken.fate != Fate.SAME and not form.accepted and (doubts := _doubts(measured, row)):
+                doubtful.append(Refusal(row.row, doubts))
+            if taken.changed is not None:
+                changed.append(taken.changed)
+        if dry or refused or doubtful or unasked:
             raise _UndoneError
         return changed
 
     with contextlib.suppress(_UndoneError):
         store.submit(store_all).result()
-    everything = sorted(refused + doubtful)
+    everything = sorted(refused + doubtful + unasked)
     if everything and not dry:
         data = {"why": "sheet", "place": "sheet", "rows": len(everything)}
         store.submit(
             lambda connection: note(connection, store.clock(), "refused", token=token, data=data)
         ).result()
-    return TakenIn(**counts, empty=sheet.empty, refused=everything, implausible=len(doubtful))
+    return TakenIn(
+        **counts,
+        empty=sheet.empty,
+        refused=everything,
+        implausible=len(doubtful),
+        unasked=len(unasked),
+    )
 
 
-_OTHER_VALUE = "another value is stored for this record: say why it is corrected in a column 'reason'"
-_OTHER_CIRCUMSTANCES = (
-    "this value is stored with another date, instrument or comment: say why that is corrected in a "
-    "column 'reason'"
-)
-_NOTHING_TO_CORRECT = "it has a reason for a correction, but no value is stored for this record"
-_TOLD = (
-    "the modeler has read this answer, with its noise: a corrected one would tell more than was promised"
-)
-_IMPLAUSIBLE = "its value is outside the plausible range: look again, and say so if it is right"
+def _with_range(measured: Outcomes, form: SheetForm) -> Outcomes:
+    """What is measured, with the plausible range that is declared for one sheet."""
+    if form.low is None and form.high is None:
+        return measured
+    (one,) = measured.each  # a sheet of several outcomes declares none
+    low, high = one.plausible or (-math.inf, math.inf)
+    ends = (low if form.low is None else form.low, high if form.high is None else form.high)
+    return replace(measured, each=(replace(one, plausible=ends),))
 
 
-def _differs(query: Question, row: SheetRow) -> bool:
-    return query.outcome != row.value or row.circumstances.change(query.circumstances)
-
-
-def _why_not(store: Store, query: Question, row: SheetRow) -> str:
-    """Why a row cannot settle or correct a question; empty if it can."""
-    if query.state != State.MEASURED:
-        return _NOTHING_TO_CORRECT if row.reason else ""
-    if not row.reason:
-        return _OTHER_VALUE if query.outcome != row.value else _OTHER_CIRCUMSTANCES
-    is_noised = store.facts.is_noised
-    return _TOLD if query.outcome != row.value and is_noised and query.told else ""
-
-
-def _between(value: float, low: float | None, high: float | None) -> bool:
-    return (low is None or low <= value) and (high is None or value <= high)
-
-
-class _Finder:
-    """Finds the question about a record by its identifier.
-
-    An identifier that is written in another way and looks the same is the same: no two records look
-    the same (`checked_identifiers`).
-    """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._looks: dict[str, int] | None = None
-
-    def find(self, row: SheetRow) -> Question | Refusal:
-        """The question that a row settles, or why there is none."""
-        found = self._connection.execute(
-            "SELECT row FROM record WHERE identifier = ?", (row.identifier,)
-        ).fetchone()
-        place = self._by_look(row.identifier) if found is None else found["row"]
-        if place is None:
-            return Refusal(row.row, "no record that was asked for has this identifier")
-        query = self._connection.execute(
-            "SELECT * FROM query WHERE row = ? AND state <> 'withdrawn'", (place,)
-        ).fetchone()
-        if query is None:
-            return Refusal(row.row, "nobody asks for this record")
-        return question_from(query)
-
-    def _by_look(self, identifier: str) -> int | None:
-        if self._looks is None:
-            found = self._connection.execute("SELECT row, label FROM query")
-            self._looks = {look(each["label"]): each["row"] for each in found}
-        return self._looks.get(look(identifier))
+def _doubts(measured: Outcomes, row: SheetRow) -> str:
+    """What is said of a value outside of a plausible range; empty where it is plausible."""
+    names = measured.implausible(row.value)
+    if not names:
+        return ""
+    which = f"value of {', '.join(names)}" if measured.several else "value"
+    return f"its {which} is outside the plausible range: look again, and say so if it is right"

@@ -8,14 +8,14 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.part import Part
 from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import Writer, step
 
-T = TypeVar("T")
 ROLES = ("modeler", "staff")
 _LARGEST_NUMBER = 2**63 - 1
 _BYTES = 32  # 256 bits
@@ -48,22 +48,18 @@ class Token(NamedTuple):
         return self.revoked is not None and self.expires is not None and self.expires <= self.revoked
 
 
-class Tokens:
+class Tokens(Part):
     """The tokens of a curator's database.
 
     Args:
-        read: Runs a query for reading.
-        writer: Runs changes.
-        clock: Tells the time, which never runs backwards.
+        read: As of a `Part`.
+        writer: As of a `Part`.
+        clock: As of a `Part`.
     """
 
     def __init__(self, read: Callable[..., list[sqlite3.Row]], writer: Writer, clock: Clock) -> None:
-        self._read, self._writer, self._clock = read, writer, clock
+        super().__init__(read, writer, clock)
         self._ended: set[int] = set()  # seen here, and being stored
-
-    def submit(self, operation: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Have a step run; see `step`."""
-        return self._writer.submit(operation)
 
     @step
     def make(

@@ -14,6 +14,7 @@ _BROKEN = (
     "does not follow from the one before it: it was changed, or the one before it was changed, removed "
     "or moved, or it was put in"
 )
+_OF_EVENTS = ("row", "before", "from")  # what an event says beside what is stored
 _SETTLING = ("asked", "known", "measured", "corrected", "withdrawn")
 
 
@@ -125,7 +126,7 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
         if event["kind"] == "asked" and data is not None:
             rows[number] = data["row"]
         if event["kind"] == "known" and number is None and data is not None:
-            known[data["row"]] = data["value"]
+            known[data["row"]] = data
         if event["kind"] in _SETTLING and number is not None:
             told[number] = (event["kind"], data)
     questions = {query.id: query for query in reading.queries()}
@@ -138,8 +139,8 @@ def _other_than_told(reading: Reading, events: Iterable[Any]) -> str:
         if rows.get(number, query.row) != query.row or not _is_as_told(query, *told[number]):
             return f"query {number} is not as the events tell: it was changed"
     now = reading.known()
-    for row, outcome in known.items():
-        if now.get(row) != outcome:
+    for row, data in known.items():
+        if now.get(row) != {name: data[name] for name in data if name not in _OF_EVENTS}:
             return f"the outcome that is known of row {row} is not as the events tell: it was changed"
     return ""
 
@@ -153,6 +154,4 @@ def _is_as_told(query: Question, kind: str, data: Any) -> bool:
     if "value" not in data:
         return not measured and query.state != State.WITHDRAWN
     now = {"value": query.outcome, "answer": query.answer, **query.circumstances.named()}
-    return measured and now == {
-        name: data[name] for name in data if name not in ("row", "before", "from")
-    }
+    return measured and now == {name: data[name] for name in data if name not in _OF_EVENTS}

@@ -31,7 +31,7 @@ def goal_from_dict(values: Any) -> Goal:
         kinds = ", ".join((*_KINDS, *_OF_SEVERAL))
         raise ValueError(f"goal must be of a kind among {kinds}, got another one")
     try:
-        if kind in _OF_SEVERAL:  # which need PyTorch, and the curator's server does without
+        if kind in _OF_SEVERAL:  # which build on this package
             from botorch_private.exchange import named_goals
 
             return named_goals.KINDS[kind](**fields)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from botorch_private.exchange.goals.goal import Goal, Value, finite_number, with_unit
+from botorch_private._base import settings
+from botorch_private.exchange.goals.goal import Goal, Value, with_unit
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Above(Goal):
     kind: ClassVar[str] = "above"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", finite_number(threshold=self.threshold))
+        object.__setattr__(self, "threshold", settings.number(threshold=self.threshold))
 
     @property
     def best_is(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from botorch_private._base import settings
 
 if TYPE_CHECKING:  # the curator's server does without PyTorch
     from torch import Tensor
@@ -41,9 +41,7 @@ class Goal(ABC):
         Raises:
             ValueError: If it is none.
         """
-        from botorch_private._base import validate  # which needs PyTorch
-
-        number = validate.number(value=value)
+        number = settings.number(value=value)
         if abs(number) > LARGEST_OUTCOME:
             raise ValueError(f"value must be at most {LARGEST_OUTCOME:g} in size: choose a larger unit")
         return number
@@ -96,27 +94,3 @@ class Goal(ABC):
 def with_unit(value: float, unit: str) -> str:
     """A number of six digits with its unit; 0 has no sign."""
     return f"{value + 0.0:.6g} {unit}".rstrip()
-
-
-def finite_number(**values: Any) -> float:
-    """Return the one named value as a ``float``, or refuse it, as `validate.number` does."""
-    ((name, value),) = values.items()
-    try:
-        number = float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:  # an integer that no float can hold
-        number = math.inf
-    if isinstance(value, bool) or not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number, got {_shown(value)}")
-    return number
-
-
-def whole_number(**values: Any) -> int:
-    """Return the one named value as an ``int`` of at least 1, or refuse it, as `validate.count` does."""
-    ((name, value),) = values.items()
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1, got {_shown(value)}")
-    return int(value)
-
-
-def _shown(value: Any) -> str:
-    return str(value)[:30] if isinstance(value, Real) else f"a {type(value).__name__}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from botorch_private.exchange.goals.goal import Goal, Value, finite_number
+from botorch_private._base import settings
+from botorch_private.exchange.goals.goal import Goal, Value
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Target(Goal):
     kind: ClassVar[str] = "target"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", finite_number(value=self.value))
+        object.__setattr__(self, "value", settings.number(value=self.value))
 
     @property
     def best_is(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from botorch_private.exchange.goals.goal import Goal, Value, whole_number, with_unit
+from botorch_private._base import settings
+from botorch_private.exchange.goals.goal import Goal, Value, with_unit
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class TopK(Goal):
     kind: ClassVar[str] = "top_k"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", whole_number(k=self.k))
+        settings.count(k=self.k)
+        object.__setattr__(self, "k", int(self.k))
 
     def require(self, n: int) -> None:
         """Refuse more records than there are."""

@@ -80,6 +80,8 @@ class RemoteCurator:
     Example:
         >>> curator = RemoteCurator(url, token)  # such as "https://curator.example.org:8400"
         >>> modeler = Modeler(curator.release)
+        >>> for index, value in curator.answered():  # if any was before; it costs nothing more
+        ...     modeler.tell(index, value)
         >>> history = run(curator, modeler, rounds=6)
         >>> question = curator.submit(modeler.ask())  # or, without waiting
         >>> for index, value in curator.poll():
@@ -255,6 +257,23 @@ class RemoteCurator:
         """Answers as they come, in any order, until no question is open."""
         while self._questions.numbers:
             yield from self.poll(wait=math.inf)
+
+    def answered(self) -> list[Observation]:
+        """What the server has answered already, whoever asked, in the order of the questions.
+
+        A search may begin with these: they were asked for by other modelers, by an earlier search, or
+        told by the curator (``curator import --unasked tell``). They are spent, and cost nothing more.
+        Rows that joined the curator's table after this object was made are left out.
+
+        Raises:
+            RemoteError: If the server refuses.
+        """
+        found, _ = self._questions.look()
+        return [
+            Observation(shown.row, shown.value)
+            for shown in found
+            if shown.state == MEASURED and shown.row < self._rows
+        ]
 
     def remember(self, observations: Iterable[tuple[int, Any]]) -> None:
         """Say what was told in an earlier process: `poll` then brings what was corrected since.

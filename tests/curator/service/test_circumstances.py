@@ -11,8 +11,8 @@ from helpers.staff_browser import console_folder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from botorch_private.cli.curator.export import export_csv
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances, read_circumstances
+from botorch_private.curator.service.exported import export_csv
 from botorch_private.curator.service.sheet import SheetForm
 from botorch_private.curator.service.take_in import take_in
 from botorch_private.curator.service.trail import data_of, note

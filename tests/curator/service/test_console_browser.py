@@ -10,6 +10,7 @@ import time
 
 import httpx2
 import pytest
+from helpers.named_folder import named_folder
 from helpers.staff_browser import console_folder
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -29,8 +30,14 @@ pytestmark = [
 class Served:
     """A folder served by a process of its own."""
 
-    def __init__(self, path, command="from botorch_private.cli.main import main; main()", **options):
-        folder = console_folder(path, **{"max_queries": 30, **options})
+    def __init__(
+        self,
+        path,
+        command="from botorch_private.cli.main import main; main()",
+        make=console_folder,
+        **options,
+    ):
+        folder = make(path, **({"max_queries": 30, **options} if make is console_folder else options))
         store = folder.open()
         self.names = [store.identifier(row) for row in range(store.facts.n)]
         self.staff = store.tokens.make("staff", "Ada Okafor").result()
@@ -420,13 +427,103 @@ def test_every_page_is_accessible_and_fits(chromium, served, scheme, width):
     served.measure(served.ask(20 + (width < 400))["id"], 5.0)
     options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
     with opened(chromium, served, **options) as page:
-        for place in visited(page, served, number):
-            found = axe.Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
-            assert found.violations_count == 0, f"{place}: {found.generate_report()}"
-            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert over <= 0, f"{place} is {over} pixels too wide"
-            assert page.title()
-            assert page.evaluate("document.documentElement.lang") == "en"
+        check_pages(page, visited(page, served, number))
+
+
+def check_pages(page, places):
+    """Have axe-core look at each page, and whether it fits."""
+    for place in places:
+        found = axe.Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
+        assert found.violations_count == 0, f"{place}: {found.generate_report()}"
+        over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, f"{place} is {over} pixels too wide"
+        assert page.title()
+        assert page.evaluate("document.documentElement.lang") == "en"
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """A server of records with a cost and a safety."""
+    server = Served(tmp_path_factory.mktemp("named") / "folder", make=named_folder)
+    yield server
+    server.stop()
+
+
+def test_several_outcomes_are_typed_in_parts_on_a_phone_and_corrected_by_keyboard(chromium, named):
+    number = named.ask(0)["id"]
+    view = {"width": 390, "height": 800}
+    with opened(chromium, named, java_script_enabled=False, viewport=view) as page:
+        log_in(page, named)
+        page.wait_for_selector(f"#value-{number}-1:focus")
+        page.keyboard.type("3,5")
+        press(page, "Enter", f"**/questions/{number}")
+        page.wait_for_selector("#value-2:focus")  # the one that is still to be measured
+        assert "safety is still to be measured" in page.locator(".origin").inner_text()
+        assert named.ask(0)["state"] == "pending"
+        page.keyboard.type("0,9")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/console?done={number}")
+        assert "is cost 3.5 EUR, safety 0.9." in page.locator("[role=status]").inner_text()
+        page.goto(f"{named.address}/console/measured/{number}")
+        page.wait_for_selector("#value-1:focus")
+        page.keyboard.press("Tab")
+        page.keyboard.type("0.95")
+        page.keyboard.press("Tab")
+        page.keyboard.type("misread")
+        press(page, "Enter", "**/confirm")
+        page.wait_for_selector("button:focus")
+        press(page, "Enter", f"**/measured/{number}?done=1")
+        assert "it was cost 3.5 EUR, safety 0.9. misread" in page.locator(".history").inner_text()
+    assert named.ask(0)["value"] == {"cost": 3.5, "safety": 0.95}
+
+
+def visited_of_several(page, served, number, settled):
+    """The pages that have other fields, columns or words where records have several outcomes."""
+    console = f"{served.address}/console"
+    log_in(page, served)
+    at = f"{console}/questions/{number}"
+    for address in (f"{console}/progress", console, f"{console}/worklist", f"{console}/sheet", at):
+        page.goto(address)
+        yield address
+    for fields in (
+        {"value-1": "3"},
+        {"value-1": "1,500", "value-2": ""},
+        {"value-1": "300", "value-2": "1"},
+    ):
+        page.goto(at)
+        for name, text in fields.items():
+            page.fill(f"#{name}", text)
+        with page.expect_navigation():
+            page.click("main form button")
+        yield f"typed: {fields}"
+    page.goto(console)
+    yield "what was typed and not stored"
+    send_sheet(page, served, f"identifier,cost,safety\n{served.names[1]},300,1\n")
+    yield "a sheet of doubts"
+    page.goto(f"{console}/measured")
+    yield "measured"
+    page.goto(f"{console}/measured/{settled}")
+    page.fill("#value-1", "x")
+    page.fill("#reason", "typing")
+    with page.expect_navigation():
+        page.click("main form button")
+    yield "a correction that cannot be read"
+    page.fill("#value-1", "4")
+    with page.expect_navigation():
+        page.click("main form button")
+    yield "a correction to be confirmed"
+    page.goto(f"{console}/questions/{settled}")
+    yield "settled"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_every_page_of_several_outcomes_is_accessible_and_fits(chromium, named, scheme, width):
+    number, settled = named.ask(1)["id"], named.ask(2 + (width < 400))["id"]
+    named.measure(settled, {"cost": 3.25, "safety": 0.96})
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with opened(chromium, named, **options) as page:
+        check_pages(page, visited_of_several(page, named, number, settled))
 
 
 @pytest.fixture

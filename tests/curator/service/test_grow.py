@@ -21,6 +21,7 @@ from botorch_private.curator.service.app import create_app
 from botorch_private.curator.service.backup import back_up, restore
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.grow import grow
+from botorch_private.curator.service.question import ServiceError
 from botorch_private.exchange.release import Release
 from botorch_private.exchange.release_digest import digest_of_file
 from botorch_private.privacy.guarantee import JOINED_AGAIN, JOINED_LATER
@@ -432,3 +433,46 @@ def test_a_folder_of_several_outcomes_is_refused_before_anything_is_spent(place,
     before = Path("stays.ledger.json").read_bytes()
     assert "must be one of a single outcome" in refused(capsys)
     assert Path("stays.ledger.json").read_bytes() == before
+
+
+def test_a_folder_that_grows_may_allow_for_more_measurements(place, capsys):
+    folder = init("--budget", "4")
+    write_table(N + M)
+    capsys.readouterr()
+    assert add("--budget", "9") == 0
+    assert "Records that may be measured: 9 in all, 4 so far." in capsys.readouterr().out
+    assert main(["curator", "status", "folder", "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert [each["rows"] for each in status["earlier_releases"]] == [N]
+    assert status["measurements_limit"] == 9
+    with closing(folder.open()) as store:
+        token = store.tokens.make("modeler", "m").result()
+        for row in range(9):
+            store.ask(f"key-{row:08d}", row + 5, 1).result()
+        with pytest.raises(ServiceError, match="all 9 measurements are spent"):
+            store.ask("key-of-another", 0, 1).result()
+        event = next(each["detail"] for each in store.events() if each["kind"] == "grown")
+        assert event.endswith("12 rows before, 17 now; 4 measurements before, 9 now")
+        assert store.earlier_releases() == [{"identity": store.first_identity(), "rows": N}]
+        with TestClient(create_app(folder, store)) as client:
+            headers = {"Authorization": f"Bearer {token}"}
+            found = client.get("/v1/release", headers=headers).json()
+            assert (found["max_queries"], found["queries_left"]) == (9, 0)
+    assert_whole(folder, rows=N + M)
+
+
+@pytest.mark.parametrize(
+    ("before", "budget", "words"),
+    [
+        (["--budget", "4"], "3", "--budget must be at least the 4 measurements of before"),
+        (["--budget", "4"], "18", "and at most the 17 records, got 18"),
+        ([], "9", "--budget must be left out: this folder has no limit"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused_before_anything_is_spent(place, capsys, before, budget, words):
+    folder = init(*before)
+    write_table(N + M)
+    ledger = folder.ledger.read_bytes()
+    assert words in refused(capsys, "--budget", budget)
+    assert folder.ledger.read_bytes() == ledger == Path("stays.ledger.json").read_bytes()
+    assert_whole(folder, rows=N)

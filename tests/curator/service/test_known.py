@@ -10,7 +10,7 @@ import torch
 from helpers.staff_browser import IDENTIFIERS, Page, console_folder, logged_in
 
 from botorch_private.cli import main as cli
-from botorch_private.curator.service import known as known_module
+from botorch_private.curator.service import look_up
 from botorch_private.curator.service.agenda import View, Wanted
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
@@ -197,7 +197,7 @@ def test_known_outcomes_that_are_none_are_refused_before_a_folder_is_made(
 
 
 def test_looks_are_taken_only_where_no_identifier_is_exact(service, monkeypatch):
-    monkeypatch.setattr(known_module, "look", None)
+    monkeypatch.setattr(look_up, "look", None)
     assert service.store.know(outcomes((IDENTIFIERS[0], 1.0)), 2).result().kept == 1
 
 

@@ -264,7 +264,7 @@ def test_a_column_is_answered_and_exported(place):
         assert process.stderr.read() == ""
     assert sorted(answers.values()) == [row[3] for row in ROWS]
     exported = curator("export", folder, cwd=place).stdout.splitlines()
-    assert exported[0].startswith("query,row,identifier,state,outcome,answer")
+    assert exported[0].startswith("question,row,identifier,state,outcome,answer")
     costs = {row[0]: row[3] for row in ROWS}
     for line in exported[1:]:
         _, row, identifier, state, outcome, answer, *_ = line.split(",")

@@ -2,22 +2,20 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from helpers.named_folder import GOAL, NAMES, named_curator, named_folder
 from helpers.remote_server import make_curator
-from helpers.staff_browser import logged_in
 
 from botorch_private import Maximize, Scalarized
-from botorch_private.cli.curator.export import export_csv
+from botorch_private.curator.service.exported import export_csv
 from botorch_private.curator.service.make_folder import make_folder
 from botorch_private.curator.service.measuring import Measuring
 from botorch_private.curator.service.question import ServiceError
-from botorch_private.curator.service.sheet import SheetForm
-from botorch_private.curator.service.take_in import take_in
 from botorch_private.curator.service.worker import FAILED, answer
-from botorch_private.curator.service.worklist import worklist_csv
 
 GOOD = {"cost": 3.5, "safety": 0.9}
 SEVERAL = "/v1/release?outcomes=several"
@@ -166,17 +164,6 @@ def test_the_export_has_a_column_for_each_name(service):
     assert second.split(",")[3:8] == ["pending", "", "", "", ""]
 
 
-def test_sheets_and_the_console_are_refused_and_say_what_to_do(service):
-    form = SheetForm()
-    with pytest.raises(ValueError, match="a sheet must be of records with one outcome"):
-        take_in(service.store, "identifier,value\nrecord 1,3\n", form, token=None, dry=False)
-    with pytest.raises(ValueError, match="a sheet must be of records with one outcome"):
-        worklist_csv(service.store, [])
-    page = logged_in(service).open("/console")
-    assert page.status == 409
-    assert "/v1/staff/queries" in page.text
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -239,3 +226,13 @@ def test_a_program_that_returns_other_names_has_failed_and_the_next_question_goe
     assert "smith" not in first.reason
     assert second.outcome == GOOD
     store.close()
+
+
+def test_a_command_about_a_folder_of_several_outcomes_loads_no_pytorch(tmp_path):
+    named_folder(tmp_path / "named")
+    code = (
+        "import sys; from botorch_private.cli.main import main; "
+        "main(['curator', 'status', sys.argv[1]]); sys.exit('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "named")]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -9,15 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from botorch_private.curator.service.circumstances import UNSAID, Circumstances
-from botorch_private.curator.service.sheet import (
-    DELIMITERS,
-    SheetForm,
-    SheetRow,
-    decoded,
-    harmless,
-    plain,
-    read_sheet,
-)
+from botorch_private.curator.service.sheet import SheetForm, SheetRow, read_sheet
+from botorch_private.curator.service.sheet_columns import DELIMITERS, harmless, plain
+from botorch_private.curator.service.sheet_file import decoded
 
 cells = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=12

@@ -11,6 +11,7 @@ from contextlib import closing
 
 import pytest
 from helpers import sheet_launcher
+from helpers.named_folder import named_folder
 from helpers.staff_browser import IDENTIFIERS, console_folder, many_asked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from botorch_private.curator.service.trail_check import check_database
 from botorch_private.curator.service.worklist import worklist_csv
 
 KILLS = 200
+SEVERAL = 40  # of them, of records with several outcomes
 
 
 def asked(folder, rows):
@@ -97,7 +99,7 @@ def test_every_row_that_cannot_be_stored_is_told_and_nothing_is_stored(store):
             (3, "another value is stored for this record"),
             (4, "nobody asks for this record"),
             (6, "it is about the same record as row 5"),
-            (7, "no record that was asked for has this identifier"),
+            (7, "no record has this identifier"),
             (8, "nobody asks for this record"),
             (9, "its value is outside the plausible range"),
             (11, "Type the number alone, without a unit or spaces inside, as in 3.5, -12 or 1.5e-3."),
@@ -199,15 +201,18 @@ def twins(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.slow
-def test_kills_while_a_sheet_is_stored_leave_all_of_it_or_nothing(tmp_path):
-    n, seed = 400, random.Random(0)
-    folder = console_folder(
-        tmp_path / "made", identifiers=[f"record {i}" for i in range(n)], max_queries=None
-    )
+@pytest.mark.parametrize(("several", "kills"), [(False, KILLS - SEVERAL), (True, SEVERAL)])
+def test_kills_while_a_sheet_is_stored_leave_all_of_it_or_nothing(tmp_path, several, kills):
+    n, seed = (40 if several else 400), random.Random(0)
+    if several:
+        folder, head = named_folder(tmp_path / "made"), "identifier,cost,safety,instrument\n"
+    else:
+        names = [f"record {i}" for i in range(n)]
+        folder, head = console_folder(tmp_path / "made", identifiers=names, max_queries=None), None
     with closing(asked(folder, range(n))) as store:
-        (tmp_path / "sheet.csv").write_text(
-            sheet_of((name, i % 90) for i, name in enumerate(names_of(store)))
-        )
+        pairs = [(name, i % 90) for i, name in enumerate(names_of(store))]
+        rows = "".join(f"{name},{i % 12},0.5,scale\n" for name, i in pairs)
+        (tmp_path / "sheet.csv").write_text(sheet_of(pairs) if head is None else head + rows)
     counts, longest, undisturbed = [], 0.0, 0
     with subprocess.Popen(
         [sys.executable, sheet_launcher.__file__, str(tmp_path / "sheet.csv")],
@@ -215,7 +220,7 @@ def test_kills_while_a_sheet_is_stored_leave_all_of_it_or_nothing(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
     ) as launcher:
-        for kill in range(KILLS + 3):
+        for kill in range(kills + 3):
             place = tmp_path / f"copy{kill}"
             shutil.copytree(folder.path, place)
             launcher.stdin.write(f"{place}\n")

@@ -3,7 +3,9 @@
 import os
 import random
 import signal
+import threading
 import time
+from pathlib import Path
 
 import pytest
 from helpers.documents import parsed
@@ -364,6 +366,47 @@ def test_a_budget_is_said_in_the_rounds_that_were_typed(serve, arguments, known,
         "open questions (0), and what the curator's budget has left (3)"
     )
     assert server.questions() == []
+
+
+def test_a_search_begins_with_what_the_curator_told_of_what_it_knew(
+    serve, arguments, tmp_path, monkeypatch, capsys
+):
+    """Values that nobody asked for, from the sheet to the search: told ones count, kept ones do not."""
+    server = serve(known=False, max_queries=6)
+    monkeypatch.chdir(tmp_path)
+    names, there = [f"record {i + 1}" for i in range(40)], server.curator.permutation.tolist()
+    for place, unasked in ((4, "tell"), (9, "tell"), (17, "keep")):
+        Path("v.csv").write_text(f"identifier,value\n{names[there[place]]},{place / 10}\n")
+        sheet = ["import", str(server.folder.path), "v.csv", "--unasked", unasked]
+        assert cli.main(["curator", *sheet]) == 0
+    with RemoteCurator(server.url, server.token) as curator:
+        assert curator.answered() == [(4, 0.4), (9, 0.9)]
+        assert curator.queries_left == 4
+        assert curator.query(17) == (17, 1.7)  # kept: it waits for nobody
+        assert curator.queries_left == 3
+    more = arguments(server, "--seed", "5", "--answered")
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *more, "--rounds", "3"])
+    assert "--rounds must be more than the 3 values of --answered" in capsys.readouterr().err
+    threading.Thread(target=measure_all, args=(server, 2)).start()
+    assert cli.main(["optimize", *more, "--rounds", "5"]) == 0
+    state = ModelerState.load(tmp_path / "run.json")
+    assert state.history[:3] == [(4, 0.4), (9, 0.9), (17, 1.7)]
+    twin = make_modeler(server.curator.release, history=state.history[:3])
+    assert state.history[3][0] == twin.ask(1)[0]
+    assert len(server.questions()) == 5
+    assert cli.main(["optimize", *more, "--rounds", "5"]) == 0  # goes on, and begins with nothing anew
+    assert ModelerState.load(tmp_path / "run.json") == state
+
+
+def measure_all(server, count):
+    """What staff would do."""
+    while count:
+        for each in server.questions():
+            if each["state"] == "pending":
+                server.measure(each["id"], 0.5)
+                count -= 1
+        time.sleep(0.05)
 
 
 def test_known_values_that_are_none_are_refused_before_anything_is_asked(

@@ -21,12 +21,22 @@ from botorch_private.curator.service.console.measured_how import circumstances_o
 from botorch_private.curator.service.console.pages import go_to, page
 from botorch_private.curator.service.console.queue import may_enter
 from botorch_private.curator.service.console.sessions import Session
+from botorch_private.curator.service.console.shown import in_words
 from botorch_private.curator.service.console.typed import drop, keep, typed
+from botorch_private.curator.service.console.typed_outcomes import (
+    differ,
+    fields_of,
+    is_whole,
+    missing,
+    problems_of_value,
+    read_outcome,
+    typed_numbers,
+)
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import problem_of, read_reason, read_value
+from botorch_private.curator.service.typed_values import problem_of, read_reason
 
 router = APIRouter(prefix="/console/questions", route_class=ConsoleRoute, include_in_schema=False)
 
@@ -38,13 +48,16 @@ async def question(number: Number, request: Request, session: SessionOf) -> Resp
     query, draft = store.query(number), typed(store, session, "value", number)
     if query.state not in OPEN:
         return _settled_page(request, session, query, draft)
+    text, measured = "" if draft is None else draft.value, store.facts.measured
+    wrong = {} if draft is None else _wrong_numbers(store, draft)
     return page(
         request,
         "question.html",
         session,
         query=query,
         draft=draft,
-        problem="" if draft is None else problem_of(read_value, draft.value),
+        value_fields=fields_of(measured, text, wrong),
+        missing=missing(measured, text),
         problems=problems_of(draft or Draft(), today(store.clock())),
         enters=may_enter(store, query),
     )
@@ -55,12 +68,13 @@ async def check(number: Number, request: Request, session: SessionOf, form: Form
     """Keep a typed value, and have it confirmed if it is one."""
     store: Store = request.app.state.store
     store.query(number)  # refuses what is not a question
-    draft = draft_of(form, typed(store, session, "value", number))
-    waits = _can_be_read(store, draft)
-    if not waits:
+    draft = draft_of(store, form, typed(store, session, "value", number))
+    wrong = problems_of(draft, today(store.clock()))
+    if any(wrong.values()) or any(_wrong_numbers(store, draft).values()):
         note_refusal(request, session, "unreadable")
-    await keep(store, session, "value", number, draft, waits=waits)
-    return go_to(f"/console/questions/{number}{'/confirm' if waits else ''}")
+    some = bool(typed_numbers(store.facts.measured, draft.value))
+    await keep(store, session, "value", number, draft, waits=some and not any(wrong.values()))
+    return go_to(f"/console/questions/{number}{'/confirm' if _can_be_read(store, draft) else ''}")
 
 
 @router.get("/{number}/confirm")
@@ -80,13 +94,14 @@ async def measure(number: Number, request: Request, session: SessionOf, form: Fo
     """Store a confirmed value. The same one again changes nothing."""
     store: Store = request.app.state.store
     store.query(number)
-    draft = draft_of(form)
+    draft = draft_of(store, form)
     waits = _can_be_read(store, draft)
     await keep(store, session, "value", number, draft, waits=waits)
     if not waits:
         note_refusal(request, session, "unreadable")
         return go_to(f"/console/questions/{number}")
-    value, said = read_value(draft.value), circumstances_of(draft, today(store.clock()))
+    value = read_outcome(store.facts.measured, draft.value)
+    said = circumstances_of(draft, today(store.clock()))
     if not is_confirmed(store, value, form):
         note_refusal(request, session, "implausible")
         return confirm_page(request, session, store.query(number), draft, missed=True)
@@ -169,18 +184,34 @@ def _last(store: Store, query: Question) -> Happened:
 def _can_be_read(store: Store, draft: Draft) -> bool:
     """Whether all that was typed can be."""
     problems = problems_of(draft, today(store.clock()))
-    return not (problem_of(read_value, draft.value) or any(problems.values()))
+    return is_whole(store.facts.measured, draft.value) and not any(problems.values())
+
+
+def _wrong_numbers(store: Store, draft: Draft) -> dict[str, str]:
+    """Name of a field to what is wrong there; one that waits for its number is not wrong."""
+    measured = store.facts.measured
+    fields = fields_of(measured, draft.value, problems_of_value(measured, draft.value))
+    waiting = missing(measured, draft.value) or [each.name for each in measured.each[1:]]
+    return {
+        each.name: each.problem
+        for each in fields
+        if each.text.strip() or each.outcome.name not in waiting
+    }
 
 
 def _settled_page(request: Request, session: Session, query: Question, draft: Draft | None) -> Response:
     """Say what is stored already, by a second click or somebody else, and what became of a value."""
     store: Store = request.app.state.store
-    value, others = None, False
-    if draft is not None and _can_be_read(store, draft):
-        value = read_value(draft.value)
-        others = circumstances_of(draft, today(store.clock())).change(query.circumstances)
-    conflict = value is not None and value != query.outcome
-    others = others and not conflict and query.state == State.MEASURED
+    measured = store.facts.measured
+    numbers = {} if draft is None else typed_numbers(measured, draft.value)
+    conflict = differ(measured, numbers, query.outcome)
+    others = (
+        draft is not None
+        and not conflict
+        and query.state == State.MEASURED
+        and _can_be_read(store, draft)
+        and circumstances_of(draft, today(store.clock())).change(query.circumstances)
+    )
     return page(
         request,
         "settled.html",
@@ -188,7 +219,7 @@ def _settled_page(request: Request, session: Session, query: Question, draft: Dr
         status=409 if conflict or others else 200,
         query=query,
         others=others,
-        typed=value if conflict else None,
+        typed=in_words(measured, numbers) if conflict else None,
         last=_last(store, query),
     )
 

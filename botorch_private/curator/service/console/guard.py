@@ -26,7 +26,7 @@ from botorch_private.curator.service.limits import LARGEST_BODY
 from botorch_private.curator.service.question import LostError, ServiceError, StorageError
 
 COOKIE = "console_session"
-_MOST_FIELDS = 10
+_MOST_FIELDS = 10  # beside those of the outcomes
 _FOREIGN = ConsoleError(
     403,
     "This form was not sent by the console",
@@ -37,12 +37,6 @@ _NO_FORM = ConsoleError(
     400,
     "This form cannot be read",
     "Nothing was stored. Open the console again and send the form from there.",
-)
-_SEVERAL = ConsoleError(
-    409,
-    "Records have several outcomes here",
-    "This console takes one number for each record. Enter values by a program of yours, at the address "
-    "/v1/staff/queries; 'curator worklist' and 'curator export' show the records.",
 )
 _NOTHING = ConsoleError(404, "There is nothing at this address", "Go on from the queue.")
 
@@ -72,8 +66,6 @@ async def _session(request: Request) -> Session:
     session = found_session(request)
     if session is None:
         raise LoggedOutError
-    if request.app.state.store.facts.outcomes:
-        raise _SEVERAL
     return session
 
 
@@ -89,8 +81,12 @@ async def read_form(request: Request) -> dict[str, str]:
     _refuse_foreign(request)
     if not _is_form(request.headers.get("content-type", "")):
         raise _NO_FORM
-    fields = await request.form(max_fields=_MOST_FIELDS, max_files=0)
+    fields = await request.form(max_fields=_most_fields(request), max_files=0)
     return {name: value for name, value in fields.items() if isinstance(value, str)}
+
+
+def _most_fields(request: Request) -> int:
+    return _MOST_FIELDS + len(request.app.state.store.facts.outcomes)
 
 
 def _refuse_foreign(request: Request) -> None:
@@ -127,7 +123,9 @@ async def read_upload(request: Request) -> Upload:
         raise _NO_FORM
     fields, content = {}, b""
     try:
-        form = await request.form(max_fields=_MOST_FIELDS, max_files=1, max_part_size=LARGEST_BODY)
+        form = await request.form(
+            max_fields=_most_fields(request), max_files=1, max_part_size=LARGEST_BODY
+        )
     except ValueError:  # of the parser: its words quote what was sent
         form = None
     if form is None:

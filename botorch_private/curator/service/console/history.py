@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from botorch_private.curator.service.console.shown import number, when
+from botorch_private.curator.service.console.shown import in_words, when
+from botorch_private.curator.service.console.typed_outcomes import words_of_text
+from botorch_private.curator.service.outcomes import Outcomes
 from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.trail import data_of
@@ -46,8 +48,8 @@ class Happened(NamedTuple):
         time: When, UTC, ISO 8601.
         who: Name of whoever did it.
         what: In words.
-        value: The value that was stored; None: none, or an earlier version did not say it.
-        before: The value that a correction replaced; None: none.
+        value: What was stored, with its unit; None: nothing, or an earlier version did not say it.
+        before: What a correction replaced; None: nothing.
         reason: As it was given; may be empty.
         said: Names and texts of date, instrument and comment that were stored.
         said_before: Those that a correction replaced.
@@ -68,7 +70,7 @@ class Happened(NamedTuple):
 def history(store: Store, query: Question) -> list[Happened]:
     """All that happened to a question, in order."""
     names = {token.id: token.name for token in store.tokens.all()}
-    happened = []
+    happened, measured = [], store.facts.measured
     for event in store.events(query.id):
         data, reason, kind = data_of(event), event["detail"] or "", str(event["kind"])
         data = data if isinstance(data, dict) else {}
@@ -76,11 +78,13 @@ def history(store: Store, query: Question) -> list[Happened]:
         if kind == "corrected" and not data:  # of an earlier version
             old, _, reason = reason.partition(": ")
             before = {"value": float(old)}
-        by_curator = kind in ("known", "corrected") or (kind == "measured" and reason)
+        by_curator = kind in ("asked", "known", "corrected") or (kind == "measured" and reason)
         nobody = "the curator" if by_curator else "somebody" if kind == "refused" else "the program"
         who = names.get(event["token"], nobody)
         if kind == "taken":
             reason = when(reason)
+        if kind == "discarded":
+            reason = words_of_text(measured, reason)
         if kind == "refused":
             reason = _REFUSED.get(data.get("why", ""), "")
         what = _WORDS.get(kind, kind)
@@ -89,8 +93,8 @@ def history(store: Store, query: Question) -> list[Happened]:
                 event["time"],
                 who,
                 what,
-                _shown(data),
-                _shown(before),
+                _shown(measured, data),
+                _shown(measured, before),
                 reason,
                 _said(data),
                 _said(before),
@@ -100,8 +104,8 @@ def history(store: Store, query: Question) -> list[Happened]:
     return happened
 
 
-def _shown(data: Mapping[str, Any]) -> str | None:
-    return number(float(data["value"])) if "value" in data else None
+def _shown(measured: Outcomes, data: Mapping[str, Any]) -> str | None:
+    return in_words(measured, data["value"]) if "value" in data else None
 
 
 def _said(data: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -26,13 +26,19 @@ from botorch_private.curator.service.console.measured_how import (
 )
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.paging import PAGE_LENGTH, pages_of
-from botorch_private.curator.service.console.shown import number as shown_number
 from botorch_private.curator.service.console.typed import drop, keep, typed
+from botorch_private.curator.service.console.typed_outcomes import (
+    fields_of,
+    missing,
+    problems_of_value,
+    read_outcome,
+    text_with,
+)
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.forms import Number
 from botorch_private.curator.service.question import Question, ServiceError, State, StorageError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import problem_of, read_reason, read_value
+from botorch_private.curator.service.typed_values import problem_of, read_reason
 
 router = APIRouter(prefix="/console/measured", route_class=ConsoleRoute, include_in_schema=False)
 _REVISED = ConsoleError(
@@ -48,7 +54,7 @@ _TOLD = ConsoleError(
     "so the two together would tell more than was promised. What is stored stays; nothing was changed.",
     "told",
 )
-_FIELDS = ("value", "reason", "day", "instrument", "comment")
+_FIELDS: tuple[str, ...] = ("reason", "day", "instrument", "comment")
 
 
 @router.get("")
@@ -74,13 +80,17 @@ async def value(number: Number, request: Request, session: SessionOf, done: str 
     """One value with its history, and the form that corrects it."""
     store: Store = request.app.state.store
     query, draft = _measured(request, number), typed(store, session, "correction", number)
+    problems: dict[str, str] = (
+        dict.fromkeys(_FIELDS, "") if draft is None else _problems(store, query, draft)
+    )
     return page(
         request,
         "value.html",
         session,
         query=query,
         draft=draft or draft_from(query.circumstances),
-        problems=dict.fromkeys(_FIELDS, "") if draft is None else _problems(store, query, draft),
+        value_fields=fields_of(store.facts.measured, draft.value if draft else "", problems),
+        problems=problems,
         stored=bool(done),
         history=history(store, query),
         too_late=store.facts.is_noised and query.told,
@@ -93,11 +103,11 @@ async def check(number: Number, request: Request, session: SessionOf, form: Form
     store: Store = request.app.state.store
     query = _measured(request, number)
     draft = draft_of(
-        form, typed(store, session, "correction", number) or draft_from(query.circumstances)
+        store, form, typed(store, session, "correction", number) or draft_from(query.circumstances)
     )
-    assert isinstance(query.outcome, float)  # of several outcomes there is no console
-    if not draft.value.strip() and is_change(store, query, draft):  # of what is said about it alone
-        draft = draft._replace(value=shown_number(query.outcome))
+    assert query.outcome is not None
+    if missing(measured := store.facts.measured, draft.value) or is_change(store, query, draft):
+        draft = draft._replace(value=text_with(measured, draft.value, query.outcome))
     waits = not any(_problems(store, query, draft).values())
     if not waits:
         note_refusal(request, session, "unreadable")
@@ -120,14 +130,14 @@ async def correct(number: Number, request: Request, session: SessionOf, form: Fo
     """Store a confirmed correction. The same one again changes nothing."""
     store: Store = request.app.state.store
     query = _measured(request, number)
-    draft = draft_of(form, draft_from(query.circumstances))
+    draft, measured = draft_of(store, form, draft_from(query.circumstances)), store.facts.measured
     problems = _problems(store, query, draft)
-    problems["value"] = problem_of(read_value, draft.value)  # the same value again is not an error here
+    problems |= problems_of_value(measured, draft.value)  # the same value again is not an error here
     if any(problems.values()):
         note_refusal(request, session, "unreadable")
         session.keep("correction", number, draft)
         return go_to(f"/console/measured/{number}")
-    new = read_value(draft.value)
+    new = read_outcome(measured, draft.value)
     if new != query.outcome and form.get("revision") != str(query.revision):
         session.keep("correction", number, draft)
         raise _REVISED
@@ -176,8 +186,8 @@ def _measured(request: Request, number: int) -> Question:
 
 def _problems(store: Store, query: Question, draft: Draft) -> dict[str, str]:
     """What is wrong with each field of a correction; empty texts: nothing."""
-    wrong = problem_of(read_value, draft.value)
-    problems = problems_of(draft, today(store.clock()))
-    if not (wrong or any(problems.values()) or is_change(store, query, draft)):
-        wrong = "This is the value that is stored already."
-    return {"value": wrong, "reason": problem_of(read_reason, draft.reason), **problems}
+    measured = store.facts.measured
+    wrong, problems = problems_of_value(measured, draft.value), problems_of(draft, today(store.clock()))
+    if not (any(wrong.values()) or any(problems.values()) or is_change(store, query, draft)):
+        wrong[next(iter(wrong))] = "This is the value that is stored already."
+    return {**wrong, "reason": problem_of(read_reason, draft.reason), **problems}

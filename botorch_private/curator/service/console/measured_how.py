@@ -1,4 +1,4 @@
-"""Date, instrument and comment of a measurement, as the console's forms have them."""
+"""A measurement as the console's forms have it: its value, date, instrument and comment."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from botorch_private.curator.service.circumstances import (
     read_circumstances,
     read_past_day,
 )
+from botorch_private.curator.service.console.typed_outcomes import differ, text_of_form, typed_numbers
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import Question
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import problem_of, read_note, read_value
+from botorch_private.curator.service.typed_values import problem_of, read_note
 
 
-def draft_of(form: Mapping[str, str], earlier: Draft | None = None) -> Draft:
-    """What a form holds; fields that it does not have are those of what was typed before."""
+def draft_of(store: Store, form: Mapping[str, str], earlier: Draft | None = None) -> Draft:
+    """What a form holds; what it lacks beside the value is that which was typed before."""
     before = earlier or Draft()
     return Draft(
-        form.get("value", ""),
+        text_of_form(store.facts.measured, form),
         form.get("reason", ""),
         form.get("day", before.day),
         form.get("instrument", before.instrument),
@@ -49,8 +50,8 @@ def circumstances_of(draft: Draft, latest: str) -> Circumstances:
 
 def is_change(store: Store, query: Question, draft: Draft) -> bool:
     """Whether a draft says anything else than what is stored; what cannot be read says nothing."""
-    now = today(store.clock())
-    if not problem_of(read_value, draft.value) and read_value(draft.value) != query.outcome:
+    now, measured = today(store.clock()), store.facts.measured
+    if differ(measured, typed_numbers(measured, draft.value), query.outcome):
         return True
     if any(problems_of(draft, now).values()):
         return False

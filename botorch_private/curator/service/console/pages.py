@@ -51,7 +51,13 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(
-    when=shown.when, ago=shown.ago, number=shown.number, with_unit=shown.with_unit, none_typed=Draft()
+    when=shown.when,
+    ago=shown.ago,
+    number=shown.number,
+    with_unit=shown.with_unit,
+    in_words=shown.in_words,
+    range_of=shown.range_of,
+    none_typed=Draft(),
 )
 
 
@@ -99,6 +105,7 @@ def page(
         known |= {
             "facts": store.facts,
             "unit": store.facts.outcome_unit,
+            "measured_as": store.facts.measured,
             "now": (now := store.clock()),
             "today": today(now),
             "waiting": store.agenda.count(ALL, session.token),

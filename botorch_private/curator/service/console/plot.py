@@ -15,13 +15,14 @@ def draw(values: list[float], best: list[float], first: int) -> str:
 
     Args:
         values: Measured, at least one.
-        best: Best value up to each, as many.
+        best: Best value up to each, as many; NaN where there is none yet.
         first: Number of the first one.
 
     Returns:
         An SVG element, with classes that the style sheet colours.
     """
-    low, high = _limits(min(*values, *best), max(*values, *best))
+    reached = [each for each in best if not math.isnan(each)]
+    low, high = _limits(min(values + reached), max(values + reached))
     count = len(values)
 
     def x(i: float) -> float:
@@ -46,11 +47,13 @@ def draw(values: list[float], best: list[float], first: int) -> str:
             f'<text class="number" x="{x(i):.1f}" y="{HEIGHT - _BOTTOM + 26:g}" '
             f'text-anchor="middle">{first + i}</text>'
         )
-    steps = [f"M{x(-0.5):.1f} {y(best[0]):.1f}"]
-    for i in range(count):
-        steps.append(f"H{x(i):.1f}V{y(best[i]):.1f}")
-    steps.append(f"H{x(count - 0.5):.1f}")
-    parts.append(f'<path class="best" d="{"".join(steps)}"/>')
+    if reached:
+        start = count - len(reached)
+        steps = [f"M{x(start - 0.5 * (start == 0)):.1f} {y(best[start]):.1f}"]
+        for i in range(start, count):
+            steps.append(f"H{x(i):.1f}V{y(best[i]):.1f}")
+        steps.append(f"H{x(count - 0.5):.1f}")
+        parts.append(f'<path class="best" d="{"".join(steps)}"/>')
     radius = 4.5 if count <= 60 else 2.5
     for i, value in enumerate(values):
         parts.append(f'<circle class="dot" cx="{x(i):.1f}" cy="{y(value):.1f}" r="{radius}"/>')

@@ -14,13 +14,15 @@ from botorch_private.curator.service.console.news import refreshing
 from botorch_private.curator.service.console.pages import page
 from botorch_private.curator.service.console.paging import PAGE_LENGTH, is_number, pages_of
 from botorch_private.curator.service.console.sessions import Session
-from botorch_private.curator.service.console.shown import with_unit
+from botorch_private.curator.service.console.shown import in_words
 from botorch_private.curator.service.console.typed import names_of, typed, waiting
+from botorch_private.curator.service.console.typed_outcomes import fields_of
 from botorch_private.curator.service.question import Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
 _LONGEST_BEGINNING = 100
+_MOST_FIELDS = 3  # of a record in the queue; more have a page of their own
 
 
 @router.get("")
@@ -59,6 +61,7 @@ async def queue(request: Request, session: SessionOf, done: str = "", still: str
         address=address_of_wanted(wanted),
         newest=store.counts.latest_question(),
         still=bool(still),
+        has_fields=len(store.facts.measured.each) <= _MOST_FIELDS,
         headers={} if items or still or wanted != ALL else refreshing(),
     )
 
@@ -92,13 +95,14 @@ def _item(
 ) -> dict[str, Any]:
     is_own = arranged.taken_by == session.token
     taken_by = "" if is_own else names.get(arranged.taken_by or 0, "")
+    draft = typed(store, session, "value", query.id)
     return {
         "query": query,
         "identifier": identifier,
         "arranged": arranged,
         "is_own": is_own,
         "taken_by": taken_by,
-        "draft": typed(store, session, "value", query.id),
+        "value_fields": fields_of(store.facts.measured, draft.value if draft else ""),
         "enters": may_enter(store, query) and not taken_by,
     }
 
@@ -116,8 +120,8 @@ def _done(store: Store, query: Question) -> str:
     """What became of a question; read from the disk, so that it is true after a reload as well."""
     identifier = store.identifier(query.row)
     if query.state == State.MEASURED:
-        assert isinstance(query.outcome, float)  # of several outcomes there is no console
-        return f"Stored: {identifier} is {with_unit(query.outcome, store.facts.outcome_unit)}."
+        assert query.outcome is not None
+        return f"Stored: {identifier} is {in_words(store.facts.measured, query.outcome)}."
     if query.state == State.WITHDRAWN:
         return f"Stored: {identifier} will not be measured. Its measurement is free again."
     if query.state == State.MEASURING or ":" in store.facts.objective:

@@ -15,6 +15,7 @@ from botorch_private.curator.service.console.guard import (
     ConsoleRoute,
     FormOf,
     SessionOf,
+    Upload,
     UploadOf,
     note_refusal,
     storage_words,
@@ -22,8 +23,11 @@ from botorch_private.curator.service.console.guard import (
 from botorch_private.curator.service.console.pages import ConsoleError, go_to, page
 from botorch_private.curator.service.console.sessions import Session
 from botorch_private.curator.service.console.typed import names_of
+from botorch_private.curator.service.limits import LARGEST_SHEET
 from botorch_private.curator.service.question import StorageError
-from botorch_private.curator.service.sheet import SheetForm, decoded, read_sheet
+from botorch_private.curator.service.sheet import SheetForm, read_sheet
+from botorch_private.curator.service.sheet_columns import DELIMITERS, headings
+from botorch_private.curator.service.sheet_file import read_file
 from botorch_private.curator.service.sheets import KeptSheet
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.take_in import take_in
@@ -31,6 +35,7 @@ from botorch_private.curator.service.take_in import take_in
 router = APIRouter(prefix="/console/sheet", route_class=ConsoleRoute, include_in_schema=False)
 _MOST_SHOWN = 100
 _LONGEST_NAME = 100
+_ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
 _CHANGED = ConsoleError(
     409,
     "This is not the sheet that you looked at",
@@ -40,9 +45,11 @@ _CHANGED = ConsoleError(
 
 
 @router.get("")
-async def sheet(request: Request, session: SessionOf, stored: str = "", corrected: str = "") -> Response:
+async def sheet(
+    request: Request, session: SessionOf, stored: str = "", corrected: str = "", kept: str = ""
+) -> Response:
     """The form that sends a sheet, and the one that waits if there is any."""
-    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected)
+    return _form_page(request, session, SheetForm(), stored=stored, corrected=corrected, kept=kept)
 
 
 @router.post("")
@@ -53,11 +60,10 @@ async def send(request: Request, session: SessionOf, upload: UploadOf) -> Respon
     try:
         if not upload.content:
             raise ValueError("choose the file of a sheet first")
-        text = decoded(upload.content)
-        await asyncio.to_thread(read_sheet, text, form, unit=store.facts.outcome_unit)
-    except ValueError as error:
+        text, form = await asyncio.to_thread(_read, store, upload)
+    except (ValueError, ImportError) as error:
         note_refusal(request, session, "unreadable")
-        return _form_page(request, session, form, problem=f"{error}")
+        return _form_page(request, session, form, upload.fields, problem=f"{error}")
     await asyncio.wrap_future(store.sheets.keep(session.token, text, form))
     return go_to("/console/sheet/check")
 
@@ -90,7 +96,19 @@ async def store_it(request: Request, session: SessionOf, form: FormOf) -> Respon
     if taken.refused:
         return await _check_page(request, session, kept, missed=True)
     await asyncio.wrap_future(store.sheets.drop(kept.token))
-    return go_to(f"/console/sheet?stored={taken.stored}&corrected={taken.corrected}")
+    counts = f"stored={taken.stored}&corrected={taken.corrected}&kept={taken.kept}"
+    return go_to(f"/console/sheet?{counts}")
+
+
+@router.post("/keep")
+async def keep(request: Request, session: SessionOf, _: FormOf) -> Response:
+    """Have the values of the sheet that waits kept where nobody asks for their records; look again."""
+    store: Store = request.app.state.store
+    kept = store.sheets.find(session.token)
+    if kept is not None:
+        form = replace(kept.form, unasked="keep")
+        await asyncio.wrap_future(store.sheets.keep(kept.token, kept.content, form))
+    return go_to("/console/sheet/check")
 
 
 @router.post("/discard")
@@ -103,6 +121,20 @@ async def discard(request: Request, session: SessionOf, _: FormOf) -> Response:
     return go_to("/console/sheet")
 
 
+def _read(store: Store, upload: Upload) -> tuple[str, SheetForm]:
+    """The text of a sheet that was sent, and how it is written, if it can be read as a whole."""
+    encoding = upload.fields.get("encoding", "")
+    text, form = read_file(
+        upload.content,
+        _form_of(upload.fields),
+        encoding=encoding if encoding in _ENCODINGS else _ENCODINGS[0],
+        tab=upload.fields.get("tab", "").strip() or None,
+        most=LARGEST_SHEET,
+    )
+    read_sheet(text, form, unit=store.facts.outcome_unit, outcomes=store.facts.outcomes)
+    return text, form
+
+
 def _form_of(fields: Mapping[str, str]) -> SheetForm:
     """How a sheet is written, as the form says."""
     usual = SheetForm()
@@ -110,6 +142,8 @@ def _form_of(fields: Mapping[str, str]) -> SheetForm:
         fields.get("identifier", "").strip()[:_LONGEST_NAME] or usual.identifier,
         fields.get("value", "").strip()[:_LONGEST_NAME] or usual.value,
         "," if fields.get("decimal") == "," else ".",
+        unasked="keep" if fields.get("unasked") == "keep" else "refuse",
+        separator=DELIMITERS.get(fields.get("separator", ""), ""),
     )
 
 
@@ -117,10 +151,12 @@ def _form_page(
     request: Request,
     session: Session,
     form: SheetForm,
+    sent: Mapping[str, str] | None = None,
     *,
     problem: str = "",
     stored: str = "",
     corrected: str = "",
+    kept: str = "",
 ) -> Response:
     store: Store = request.app.state.store
     return page(
@@ -129,10 +165,15 @@ def _form_page(
         session,
         status=422 if problem else 200,
         form=form,
+        sent=sent or {},
+        delimiters=DELIMITERS,
+        encodings=_ENCODINGS,
+        headings=["identifier", *(each[-1] for each in headings(store.facts.outcomes))],
         problem=f"{problem[:1].upper()}{problem[1:]}." if problem else "",
         waits=store.sheets.find(session.token) is not None,
         stored=_count(stored),
         corrected=_count(corrected),
+        kept=_count(kept),
     )
 
 
@@ -152,6 +193,7 @@ async def _check_page(
         shown=taken.refused[:_MOST_SHOWN],
         more=max(0, len(taken.refused) - _MOST_SHOWN),
         implausible=taken.implausible == len(taken.refused) > 0,
+        unasked=0 < len(taken.refused) == taken.unasked + taken.implausible and taken.unasked > 0,
         missed=missed,
         failure=failure,
         seen=_mark(kept),

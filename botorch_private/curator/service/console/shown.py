@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+
+from botorch_private.curator.service.outcomes import Outcomes
 
 _STEPS = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -15,6 +18,21 @@ def number(value: float) -> str:
 def with_unit(value: float, unit: str) -> str:
     """A number and its unit, if there is one."""
     return f"{number(value)} {unit}" if unit else number(value)
+
+
+def in_words(measured: Outcomes, value: float | Mapping[str, float]) -> str:
+    """A value with its unit; of several outcomes those that it has, each with its name and unit."""
+    named = value if isinstance(value, Mapping) else {measured.each[0].name: value}
+    return ", ".join(
+        f"{each.name} " * measured.several + with_unit(named[each.name], each.unit)
+        for each in measured.each
+        if each.name in named
+    )
+
+
+def range_of(ends: tuple[float, float], unit: str) -> str:
+    """A range with its unit."""
+    return f"{number(ends[0])} to {with_unit(ends[1], unit)}"
 
 
 def when(time: str) -> str:

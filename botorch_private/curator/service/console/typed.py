@@ -1,8 +1,8 @@
 """What staff typed and nobody stored yet: it waits until a person stores it or throws it away.
 
-What cannot be read as a value is kept by the session, for another try. What waits to be confirmed is in
-the database: neither a restart nor the end of a session drops it. It is shown to whoever typed it, and
-to all staff once the token of that person has ended.
+What cannot be read as a value is kept by the session, for another try. What waits to be confirmed, or
+for the other outcomes of its record, is in the database: neither a restart nor the end of a session
+drops it. It is shown to whoever typed it, and to all staff once the token of that person has ended.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from typing import NamedTuple
 
 from botorch_private.curator.service.console.measured_how import is_change
 from botorch_private.curator.service.console.sessions import Session
-from botorch_private.curator.service.console.shown import with_unit
+from botorch_private.curator.service.console.shown import in_words
+from botorch_private.curator.service.console.typed_outcomes import (
+    differ,
+    missing,
+    typed_numbers,
+)
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.question import StorageError
 from botorch_private.curator.service.store import Store
-from botorch_private.curator.service.typed_values import read_value
 
 PLACES = {"value": "questions", "correction": "measured"}
 
@@ -28,6 +32,7 @@ class Typed(NamedTuple):
     Attributes:
         identifier: Of the record.
         value: With its unit.
+        missing: Names of outcomes that are still to be typed.
         who: Name of whoever typed it.
         is_own: Whether that is who reads the page.
         time: When, UTC, ISO 8601.
@@ -37,6 +42,7 @@ class Typed(NamedTuple):
 
     identifier: str
     value: str
+    missing: list[str]
     who: str
     is_own: bool
     time: str
@@ -56,7 +62,7 @@ def typed(store: Store, session: Session, kind: str, number: int) -> Draft | Non
 async def keep(
     store: Store, session: Session, kind: str, number: int, draft: Draft, *, waits: bool
 ) -> None:
-    """Keep what was typed; ``waits``: it can be read, and waits to be confirmed."""
+    """Keep what was typed; ``waits``: it can be read, and waits to be confirmed or for the rest."""
     session.keep(kind, number, draft)
     kept = store.drafts.find(kind, number, session.token) if waits else None
     if waits and (kept is None or (kept.token, kept.draft) != (session.token, draft)):
@@ -87,15 +93,19 @@ def typed_by(store: Store, session: Session, kind: str, number: int) -> str:
 
 def waiting(store: Store, session: Session) -> list[Typed]:
     """The values that wait for this person, oldest first."""
-    names, found = names_of(store), []
+    names, found, measured = names_of(store), [], store.facts.measured
     for kept in store.drafts.all(session.token):
-        query, value = store.query(kept.query), read_value(kept.draft.value)
+        query, text = store.query(kept.query), kept.draft.value
+        numbers = typed_numbers(measured, text)
         # Else it was stored, by whomever.
-        if query.outcome != value or (kept.kind == "correction" and is_change(store, query, kept.draft)):
+        if differ(measured, numbers, query.outcome) or (
+            kept.kind == "correction" and is_change(store, query, kept.draft)
+        ):
             found.append(
                 Typed(
                     store.identifier(query.row),
-                    with_unit(value, store.facts.outcome_unit),
+                    in_words(measured, numbers),
+                    missing(measured, text),
                     names[kept.token],
                     kept.token == session.token,
                     kept.time,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from botorch_private.curator.features.dialect import Dialect
 from botorch_private.curator.service.console.guard import ConsoleRoute, SessionOf
 from botorch_private.curator.service.console.pages import HEADERS, page
 from botorch_private.curator.service.console.paging import pages_of
 from botorch_private.curator.service.console.queue import address_of_wanted, wanted_of
 from botorch_private.curator.service.console.typed import names_of
+from botorch_private.curator.service.sheet_columns import DELIMITERS
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.worklist import worklist_csv
 
@@ -24,7 +26,9 @@ async def sheet(request: Request, session: SessionOf) -> Response:
     store: Store = request.app.state.store
     items = store.agenda.page(wanted_of(request), session.token, length=_MOST_ROWS)
     headers = {**HEADERS, "Content-Disposition": 'attachment; filename="worklist.csv"'}
-    content = worklist_csv(store, items).encode("utf-8-sig")  # by its mark spreadsheets know UTF-8
+    separator = DELIMITERS.get(request.query_params.get("separator", ""), ",")
+    text = worklist_csv(store, items, Dialect(separator))
+    content = text.encode("utf-8-sig")  # by its mark spreadsheets know UTF-8
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
