@@ -142,6 +142,7 @@ REVIEWED = {
     "a position, a count or a time": [
         "part.rows",
         "self.width",
+        "before",
         "count",
         "curator.answered",
         "d",
@@ -158,6 +159,7 @@ REVIEWED = {
         "most",
         "n",
         "now[11:19]",
+        "now",
         "now[:10]",
         "np.sqrt(d / dim)",
         "number",
@@ -168,6 +170,7 @@ REVIEWED = {
         "promise.features or d",
         "query.id",
         "row",
+        "rows",
         "self._features",
         "status",
         "stop",
