@@ -17,6 +17,7 @@ from botorch_private.cli.main import main
 from botorch_private.curator.service import store as store_module
 from botorch_private.curator.service.agenda import ALL
 from botorch_private.curator.service.app import create_app
+from botorch_private.curator.service.backup import back_up, restore
 from botorch_private.curator.service.console.sessions import Sessions
 from botorch_private.curator.service.drafts import Draft
 from botorch_private.curator.service.folder import Folder
@@ -195,6 +196,38 @@ def test_it_stays_of_its_version_while_a_server_of_that_version_uses_it(folder, 
     assert version(folder) == 2
     with closing(folder.open()):
         assert version(folder) == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("clock",),
+        ("clock", "--accept"),
+        ("token", "list"),
+        ("token", "revoke", "3"),
+        ("worklist",),
+        ("import", "values.csv"),
+        ("backup", "clinic.backup"),
+    ],
+    ids=" ".join,
+)
+def test_every_command_takes_it_as_it_is(folder, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("values.csv").write_text("identifier,value\nstay 00,1\n", encoding="utf-8")
+    words = 2 if command[0] == "token" else 1
+    assert main(["curator", *command[:words], str(folder.path), *command[words:]]) == 0
+    with closing(folder.open()) as store:
+        assert check_database(store).problem == ""
+
+
+def test_a_backup_of_it_is_one_of_this_version(folder, tmp_path):
+    before = content(folder)
+    back_up(folder, tmp_path / "clinic.backup")
+    _, again = restore(tmp_path / "clinic.backup", tmp_path / "again")
+    assert version(again) == SCHEMA_VERSION
+    after = content(again)
+    for table in ("record", "idempotency", "token", "draft", "sheet"):
+        assert after[table] == before[table]
 
 
 def test_a_folder_of_a_later_version_is_left_as_it_is(folder, tmp_path, capsys):
