@@ -20,6 +20,7 @@ from helpers.staff_browser import IDENTIFIERS, console_folder
 from botorch_private import RemoteCurator
 from botorch_private.cli.main import main
 from botorch_private.curator.service.backup import FORMAT, back_up, restore
+from botorch_private.curator.service.console.sessions import Sessions
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
 
@@ -60,6 +61,16 @@ def test_a_folder_comes_back_as_it_was(used, tmp_path):
     assert [tuple(each) for each in rest[2]] == [tuple(each) for each in others[2]]
     for name in ("release.safetensors", "ledger.json"):
         assert (folder.path / name).read_bytes() == (used.folder.path / name).read_bytes()
+
+
+def test_a_restore_logs_everybody_out(used, tmp_path):
+    cookie = Sessions(used.store).begin(used.store.tokens.find(used.staff["Authorization"].split()[1]))
+    back_up(used.folder, tmp_path / "clinic.backup")
+    _, folder = restore(tmp_path / "clinic.backup", tmp_path / "again")
+    assert Sessions(used.store).find(cookie) is not None
+    with closing(folder.open()) as store:
+        assert len(Sessions(store)) == 0
+        assert Sessions(store).find(cookie) is None
 
 
 def test_the_checksum_is_that_of_the_file(used, tmp_path, capsys):
