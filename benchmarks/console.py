@@ -147,8 +147,8 @@ def main() -> None:
         "| --- | ---: | ---: |",
         *rows,
         "",
-        f"A sheet of {n:,} rows is read, checked and stored in {many[1]:.1f} s of CPU. Where nobody asked",
-        f"for them it is kept in {unasked['keep']:.1f} s, and told in {unasked['tell']:.1f} s.",
+        f"A sheet of {n:,} rows is read, checked and stored in {many[1]:.1f} s of CPU. Where nobody",
+        f"asked for them it is kept in {unasked['keep']:.1f} s, and told in {unasked['tell']:.1f} s.",
         f"From Excel it takes {workbook(n):.1f} s more.",
     ]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")

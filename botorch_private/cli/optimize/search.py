@@ -91,7 +91,7 @@ def search(
                 require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file, state))
             if answered and state is None:
-                _tell(modeler, curator.answered(), "--answered", rounds)
+                _tell(modeler, curator.all_answers(), "--answered", rounds)
             if known_file is not None:
                 _tell_known(modeler, known_file, rounds, new=state is None)
             _check_rounds(rounds, modeler)

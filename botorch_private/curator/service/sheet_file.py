@@ -16,7 +16,9 @@ from botorch_private.curator.service.sheet import SheetForm
 
 _UTF8 = "utf-8"
 _PACKED, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_LARGER = 16  # how many times as large as its limit a workbook may be when it is unpacked
+# How large a workbook may be when it is unpacked, in times of its limit and in bytes: openpyxl needs
+# some ten times as much memory.
+_LARGER, _LARGEST = 16, 2**28
 
 
 def read_file(
@@ -56,7 +58,7 @@ def read_file(
         if is_declared:
             raise ValueError(f"{name} must be left out for a workbook: it is for a text")
     text = io.StringIO()
-    rows = whole_sheet(content, tab, decimal=form.decimal, most=_LARGER * most)
+    rows = whole_sheet(content, tab, decimal=form.decimal, most=min(_LARGER * most, _LARGEST))
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue(), replace(form, separator=",")
 

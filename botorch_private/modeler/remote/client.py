@@ -80,7 +80,7 @@ class RemoteCurator:
     Example:
         >>> curator = RemoteCurator(url, token)  # such as "https://curator.example.org:8400"
         >>> modeler = Modeler(curator.release)
-        >>> for index, value in curator.answered():  # if any was before; it costs nothing more
+        >>> for index, value in curator.all_answers():  # if any was before; it costs nothing more
         ...     modeler.tell(index, value)
         >>> history = run(curator, modeler, rounds=6)
         >>> question = curator.submit(modeler.ask())  # or, without waiting
@@ -258,7 +258,7 @@ class RemoteCurator:
         while self._questions.numbers:
             yield from self.poll(wait=math.inf)
 
-    def answered(self) -> list[Observation]:
+    def all_answers(self) -> list[Observation]:
         """What the server has answered already, whoever asked, in the order of the questions.
 
         A search may begin with these: they were asked for by other modelers, by an earlier search, or

@@ -237,7 +237,7 @@ def send_sheet(page, served, text):
         "#sheet", {"name": "values.csv", "mimeType": "text/csv", "buffer": text.encode()}
     )
     with page.expect_navigation():
-        page.click("text=Look at it")
+        page.click("button:has-text('Look at it')")
 
 
 def test_a_hundred_values_of_a_sheet_are_entered_in_three_steps_and_seconds(chromium, tmp_path):
@@ -256,7 +256,7 @@ def test_a_hundred_values_of_a_sheet_are_entered_in_three_steps_and_seconds(chro
             page.set_input_files(
                 "#sheet", {"name": "values.csv", "mimeType": "text/csv", "buffer": text.encode()}
             )
-            page.click("text=Look at it")
+            page.click("button:has-text('Look at it')")
             page.click("text=Store 100 values")
             assert "stored: 100 new values" in page.locator("[role=status]").inner_text()
             assert time.monotonic() - began < 60
@@ -393,13 +393,21 @@ def visited(page, served, number):
     page.click("text=Keep day and note")
     yield "a note that is too long"
     for name, text in (
-        ("a sheet to store", f"identifier,value\n{served.names[8]},3\n"),
-        ("a sheet of doubts", f"identifier,value\n{served.names[8]},300\n"),
-        ("a sheet that is refused", f"identifier,value\nnobody,3\n{served.names[8]},x\n"),
+        ("a sheet to store", f"identifier;value\n{served.names[8]};3\n"),
+        ("a sheet of doubts", f"identifier;value\n{served.names[8]};300\n"),
+        ("a sheet that nobody asks for", f"identifier;value\n{served.names[29]};3\n"),
+        ("a sheet that is refused", f"identifier;value\nnobody;3\n{served.names[8]};x\n"),
         ("no sheet", "a,b\n"),
     ):
         send_sheet(page, served, text)
         yield name
+        if "nobody" in name:
+            with page.expect_navigation():
+                page.click("text=Keep them until somebody asks")
+            yield "a sheet that is kept"
+    at("/sheet")
+    page.evaluate("document.querySelector('details').open = true")
+    yield "how a sheet is written"
     settled = int(re.search(r"/measured/(\d+)", page.goto(f"{console}/measured").text())[1])
     yield at(f"/measured/{settled}")
     yield sent(f"/measured/{settled}", value="x", reason="")

@@ -217,6 +217,8 @@ def remote(token: str) -> None:
         "https://curator.example.org:8400", token, release_path="release.safetensors"
     )
     modeler = Modeler(curator.release, denoise=True)
+    for index, value in curator.all_answers():
+        modeler.tell(index, value)
     try:
         run(curator, modeler, rounds=20, pending=3)
     except RemoteError as error:

@@ -380,7 +380,7 @@ def test_a_search_begins_with_what_the_curator_told_of_what_it_knew(
         sheet = ["import", str(server.folder.path), "v.csv", "--unasked", unasked]
         assert cli.main(["curator", *sheet]) == 0
     with RemoteCurator(server.url, server.token) as curator:
-        assert curator.answered() == [(4, 0.4), (9, 0.9)]
+        assert curator.all_answers() == [(4, 0.4), (9, 0.9)]
         assert curator.queries_left == 4
         assert curator.query(17) == (17, 1.7)  # kept: it waits for nobody
         assert curator.queries_left == 3
