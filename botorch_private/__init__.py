@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from botorch_private.curator.features.ranges import load_encoding, load_ranges
     from botorch_private.curator.features.scaling import PublicScaling
     from botorch_private.curator.history.choose_features import FeatureChoice, choose_features
+    from botorch_private.curator.large.parts_oracle import PartsOracle
     from botorch_private.curator.large.release_parquet import release_parquet
     from botorch_private.curator.large.row_map import RowMap
     from botorch_private.curator.ledger import BudgetError, Ledger
@@ -101,6 +102,7 @@ __all__ = [
     "Number",
     "Observation",
     "OutcomeMechanism",
+    "PartsOracle",
     "PrivacyGuarantee",
     "PrivacyLeakWarning",
     "PrivateProjectionTransform",
@@ -171,6 +173,7 @@ _HOMES = {
     "Number": "curator.features.kinds",
     "Observation": "exchange.observation",
     "OutcomeMechanism": "curator.mechanisms",
+    "PartsOracle": "curator.large.parts_oracle",
     "PrivacyGuarantee": "privacy.guarantee",
     "PrivacyLeakWarning": "privacy.warnings",
     "PrivateProjectionTransform": "curator.transform",

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from botorch_private._base import validate
+from botorch_private._base.own_cluster import start_own
 
 ENGINES = ("process", "ray")
 _RETRIES = 3
@@ -142,9 +143,10 @@ def start_ray(ray: Any, *, address: str | None = None, workers: int | None = Non
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a curator's machine tells nobody anything
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is None:
-        # Dashboard and agents listen on ports that nobody here needs.
-        quiet |= {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-    ray.init(address=address, **quiet)
+        # The dashboard listens on a port that nobody here needs.
+        start_own(ray, num_cpus=workers, include_dashboard=False, **quiet)
+    else:
+        ray.init(address=address, **quiet)
     return True
 
 

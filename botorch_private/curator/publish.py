@@ -167,14 +167,11 @@ def publish(
         n, domain, mechanism, seeded=entropy.seeded, noised_outcomes=outcome_guarantee is not None
     )
     guarantee.to_json()  # what a file or a digest cannot hold
-    noise_variance, noise_dim = mechanism.noise_variance(d), mechanism.noise_dim(d)
-    validate.non_negative(noise_variance=noise_variance)
-    validate.count(noise_dim=noise_dim)
-    isotropic = bool(mechanism.isotropic)
+    noise = noise_of(mechanism, d)
     require_memory_to_publish(n, d, mechanism)
     warn = getattr(mechanism, "warn", None)
     if warn is not None:
-        warn(n, d, stacklevel=3)
+        warn(n, d, stacklevel=5)
     warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
     inputs = _inputs(domain, table)
     if ledger is not None:
@@ -200,11 +197,9 @@ def publish(
             release = Release(
                 candidates=drawn.rows,
                 guarantee=guarantee,
-                noise_variance=noise_variance,
-                noise_dim=noise_dim,
-                isotropic=isotropic,
                 outcome_guarantee=outcome_guarantee,
                 outcome_names=outcome_names,
+                **noise,
             )
         return Published(release, order, drawn.row_map, drawn.more, domain)
 
@@ -292,6 +287,18 @@ def guarantee_of_more(
     again = repeats or JOINED_AGAIN in guarantee.assumptions
     said = [each for each in guarantee.assumptions if each not in (JOINED_LATER, JOINED_AGAIN)]
     return replace(guarantee, assumptions=(*said, JOINED_AGAIN if again else JOINED_LATER))
+
+
+def noise_of(mechanism: Mechanism, d: int) -> dict[str, Any]:
+    """What a release says of its noise, as arguments of `Release`; refuses what is none."""
+    noise_variance, noise_dim = mechanism.noise_variance(d), mechanism.noise_dim(d)
+    validate.non_negative(noise_variance=noise_variance)
+    validate.count(noise_dim=noise_dim)
+    return {
+        "noise_variance": noise_variance,
+        "noise_dim": noise_dim,
+        "isotropic": bool(mechanism.isotropic),
+    }
 
 
 def _inputs(domain: Domain, table: Tensor) -> Callable[[Tensor], Tensor]:

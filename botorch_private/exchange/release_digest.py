@@ -32,6 +32,16 @@ def release_digest(
     return digest.hexdigest()
 
 
+def sha256_of_file(path: Path) -> str:
+    """SHA-256 of all that a file holds, as 64 hexadecimal digits.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def digest_of_file(path: Path) -> str:
     """The digest of what a release file holds, whatever it says of itself.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +36,9 @@ FORMAT = FileFormat(
     "the manifest of a release in parts, as release_parquet writes it",
 )
 LABEL = "label"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}\.parquet")  # in any folder, on any system
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LARGEST_HEAD = 2**24  # of a .parquet file, beside its numbers
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "int16": torch.int16}
 
 
@@ -117,8 +121,9 @@ class ReleasedParts:
 
         def pieces() -> Iterator[memoryview]:
             for number, start in enumerate(self.starts[:-1]):
-                rows = torch.empty(self.parts[number].rows, width, dtype=torch.float64)
-                rows[:, : self.width] = self.read(number)
+                found = self.read(number)  # checked before there is memory for it
+                rows = torch.empty(len(found), width, dtype=torch.float64)
+                rows[:, : self.width] = found
                 if self.cells is not None:
                     torch.arange(start, start + len(rows), out=rows[:, 1])
                 yield rows.view(torch.uint8).numpy().data
@@ -141,14 +146,15 @@ class ReleasedParts:
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != part.sha256:
             raise ValueError(f"path must be the part that {MANIFEST} describes, but {path} was changed")
+        wanted = (part.rows, self.width)
         columns = or_refuse(
-            lambda: _columns(content),
+            lambda: _columns(content, wanted),
             lambda: ValueError(f"path must be a .parquet file of rows, but {path} is not"),
         )
+        if columns is None:
+            raise ValueError(f"path must hold {part.rows} rows of {self.width}, but {path} does not")
         kind = _DTYPES[self.dtype]
         rows = torch.empty(part.rows, self.width, dtype=kind)
-        if len(columns) != self.width or any(len(each) != part.rows for each in columns):
-            raise ValueError(f"path must hold {part.rows} rows of {self.width}, but {path} does not")
         for column, values in enumerate(columns):
             rows[:, column] = torch.from_numpy(np.array(values))
         if kind.is_floating_point and not bool(torch.isfinite(rows).all()):
@@ -177,6 +183,10 @@ class ReleasedParts:
         if self.cells is not None:
             torch.arange(self.n, out=rows[:, 1])
         return Release(candidates=rows, **self.public)
+
+    def largest_file(self, part: Part) -> int:
+        """Bytes that the file of a part can have at most, by its rows."""
+        return 2 * 8 * part.rows * self.width + _LARGEST_HEAD
 
     def save(self) -> None:
         """Write the manifest into the folder; the parts are there already."""
@@ -218,8 +228,10 @@ class ReleasedParts:
             raise ValueError("dtype must fit the rows")
         for part in self.parts:
             validate.count(rows=part.rows)
-            if Path(part.name).name != part.name or len(part.sha256) != 64:
+            if not _NAME.fullmatch(part.name) or not _SHA256.fullmatch(part.sha256):
                 raise ValueError("parts must be files beside the manifest")
+        if len({part.name for part in self.parts}) < len(self.parts):
+            raise ValueError("parts must be different files")
         validate.count(n=self.n, minimum=2)
 
     def _values(self) -> dict[str, Any]:
@@ -244,8 +256,12 @@ def column_names(width: int, *, labels: bool) -> list[str]:
     return [LABEL] if labels else [f"x{i}" for i in range(width)]
 
 
-def _columns(content: bytes) -> list[np.ndarray]:
+def _columns(content: bytes, wanted: tuple[int, int]) -> list[np.ndarray] | None:
+    """The columns of a file; None, and nothing is unpacked, where it says that it has others."""
     from pyarrow import parquet
 
-    table = parquet.read_table(io.BytesIO(content))
-    return [column.to_numpy() for column in table.columns]
+    file = parquet.ParquetFile(io.BytesIO(content))
+    if (file.metadata.num_rows, file.metadata.num_columns) != wanted:
+        return None
+    columns = [column.to_numpy() for column in file.read().columns]
+    return columns if all(len(each) == wanted[0] for each in columns) else None

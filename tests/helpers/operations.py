@@ -3,6 +3,8 @@
 OPERATIONS = [
     ("GET", "/v1/release"),
     ("GET", "/v1/release/file"),
+    ("GET", "/v1/release/manifest"),
+    ("GET", "/v1/release/parts/{part}"),
     ("GET", "/v1/guarantee"),
     ("GET", "/v1/queries"),
     ("POST", "/v1/queries"),

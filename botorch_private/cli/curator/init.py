@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from botorch_private.cli.common import add_command, refusals
 from botorch_private.cli.curator.agreement import add_agreement, agreed
 from botorch_private.cli.curator.outcomes import add_outcomes, outcomes_of
+from botorch_private.cli.curator.parts import add_parts, way_of_reading
 from botorch_private.cli.goal import add_goal, goal_of
 from botorch_private.cli.streams import tell
-from botorch_private.cli.table import add_dialect, dialect_of
+from botorch_private.cli.table import add_dialect
 
 if TYPE_CHECKING:
     from botorch_private.curator.cells.cells import Cells
@@ -42,6 +43,11 @@ A column of the table measures; staff measure, in the console; a function of the
   botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
     --objective laboratory:measure
 
+A table of many .parquet files that need not fit into memory; killed, the same command goes on:
+
+  botorch-private curator init stays/ folder --ranges ranges.toml --epsilon 3 --budget 50 \\
+    --id patient --output-parquet --engine ray
+
 Several outcomes of a record, each with a unit and ranges of its own:
 
   botorch-private curator init table.csv folder --ranges ranges.toml --epsilon 3 --budget 50 \\
@@ -63,7 +69,13 @@ def add(verbs: Any) -> None:
         epilog=_EPILOG,
     )
     option = init.add_argument
-    option("table", type=Path, metavar="TABLE", help="the records, .csv, .parquet or .xlsx")
+    option(
+        "table",
+        type=Path,
+        metavar="TABLE",
+        help="the records, .csv, .parquet or .xlsx; with --output-parquet a folder of .parquet files, "
+        "one such file, or a pattern in quotes",
+    )
     option("folder", type=Path, metavar="DIR", help="the folder to make")
     option(
         "--ranges",
@@ -165,19 +177,19 @@ def add(verbs: Any) -> None:
     )
     add_agreement(init)
     add_dialect(init)
+    add_parts(init)
 
 
 def _init(options: argparse.Namespace) -> int:
     from botorch_private.curator.ledger import BudgetError
-    from botorch_private.curator.service.initialize import initialize
 
     goal = goal_of(options)
     with refusals(options, BudgetError, arguments=_ARGUMENTS):
-        folder = initialize(
+        way = way_of_reading(options)
+        folder = way(
             options.table,
             options.folder,
             ranges=options.ranges,
-            dialect=dialect_of(options),
             mechanism=_mechanism(options),
             cells=options.cells,
             agree=partial(agreed, options),

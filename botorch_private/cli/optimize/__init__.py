@@ -76,7 +76,12 @@ def add_optimize(commands: Any) -> None:
         action="store_true",
         help="begin with what the curator has answered already, whoever asked: it costs nothing more",
     )
-    option("--release", **file, help="keep the release here, to download it once only")
+    option(
+        "--release",
+        **file,
+        help="keep the release here, to download it once only; one in parts in a folder (default for "
+        "those: beside --state, run.release)",
+    )
     option(
         "--plot", **file, help="redraw the best value so far, and the bound, here: .png, .pdf or .svg"
     )
@@ -115,6 +120,17 @@ def add_optimize(commands: Any) -> None:
         help="search denoised rows: for noise as wide as the data, or many related features",
     )
     add_goal(optimize, "what is looked for (settled when it begins)", "what the curator says")
+    rows = optimize.add_argument_group(
+        "where rows are held (for a release in parts; not kept in --state)"
+    ).add_argument
+    rows(
+        "--engine",
+        choices=("process", "ray"),
+        default="process",
+        help="'ray': processes hold a share of the rows each (an extra; default: process, in memory)",
+    )
+    rows("--address", metavar="HOST", help="of a Ray cluster that runs (default: one is started here)")
+    rows("--workers", type=count, metavar="N", help="processes of Ray (default: one a CPU)")
     network = optimize.add_argument_group("the connection").add_argument
     network(
         "--ca-file",
@@ -130,6 +146,7 @@ def add_optimize(commands: Any) -> None:
 
 
 def _optimize(options: argparse.Namespace) -> int:
+    from botorch_private.cli.optimize.placed import placed_of
     from botorch_private.cli.optimize.search import how_to_go_on, search
     from botorch_private.cli.optimize.token import read_token
     from botorch_private.modeler.remote.transport import RemoteError
@@ -153,6 +170,7 @@ def _optimize(options: argparse.Namespace) -> int:
                 ca_file=options.ca_file,
                 insecure=options.insecure_http,
                 stop_below=options.stop_below,
+                placed=placed_of(options),
             )
             if options.json:
                 put_document(options, found)

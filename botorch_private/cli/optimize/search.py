@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.documents.optimize import OptimizeDocument
+from botorch_private.cli.optimize.placed import keep_parts
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.result import result
 from botorch_private.cli.optimize.settings import (
@@ -52,11 +54,12 @@ def search(
     ca_file: Path | None,
     insecure: bool,
     stop_below: float | None = None,
+    placed: Mapping[str, Any] = MappingProxyType({}),
 ) -> OptimizeDocument:
     """Search until there are so many measurements, print what comes of it, and return it.
 
     Arguments are the options of the command, whose help says what they are; ``settings`` are the seed
-    and the arguments of `Modeler` that were given.
+    and the arguments of `Modeler` that were given, and ``placed`` those that say where rows are.
 
     Raises:
         ValueError: If an argument or a file is unusable, with the name of its option.
@@ -78,16 +81,17 @@ def search(
             verify=True if ca_file is None else ca_file,
             insecure=insecure,
         ) as curator:
+            keep_parts(curator, state_file, asked=bool(placed))
             release = curator.release
             if state is None:
                 goal = settled.pop("goal", None)
                 goal = curator.goal if goal is None else goal_from_dict(goal)
                 require_outcomes(goal, curator, known_file, stop_below)
-                modeler = new_modeler(release, settled, goal)
+                modeler = new_modeler(release, settled, goal, placed)
                 print(f"{curator.guarantee}\n")
             else:
                 require_outcomes(state.goal, curator, known_file, stop_below)
-                modeler = Modeler.load(state_file, release)
+                modeler = Modeler.load(state_file, release, **placed)
                 require_as_many_initial(settings, state_file, modeler)
                 print(_going_on(modeler, state_file, state))
             if answered and state is None:
@@ -191,7 +195,7 @@ def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
     for path in (state, release, plot):
         if path is not None:
             require_folder(path)
-            if path.is_dir():
+            if path.is_dir() and path != release:  # which may be in parts
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if not os.access(path.parent, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

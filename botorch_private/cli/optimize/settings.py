@@ -13,6 +13,7 @@ from botorch_private._base import validate
 from botorch_private.cli.goal import option_of
 from botorch_private.exchange.goals import Goal, goal_from_dict
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 
@@ -57,7 +58,12 @@ def require_outcomes(
             raise ValueError(f"{option} must be left out where records have several outcomes")
 
 
-def new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Modeler:
+def new_modeler(
+    release: Release | ReleasedParts,
+    settings: Mapping[str, Any],
+    goal: Goal,
+    placed: Mapping[str, Any],
+) -> Modeler:
     """The modeler of a new search."""
     if settings.get("denoise") and release.cells is not None:
         raise ValueError(
@@ -66,7 +72,7 @@ def new_modeler(release: Release, settings: Mapping[str, Any], goal: Goal) -> Mo
         )
     arguments = {name: value for name, value in settings.items() if name != "seed"}
     generator = torch.Generator().manual_seed(settings["seed"])
-    return Modeler(release, goal=goal, generator=generator, **arguments)
+    return Modeler(release, goal=goal, generator=generator, **arguments, **placed)
 
 
 def require_the_same(given: Mapping[str, Any], state: Path, kept: Mapping[str, Any], goal: Goal) -> None:

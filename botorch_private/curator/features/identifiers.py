@@ -44,6 +44,12 @@ def look(identifier: str) -> str:
     NFKC, without invisible characters, runs of white space as one blank and none at the ends, every
     dash as "-", and letters that are printed alike as the Latin ones. Capitals stay capitals.
     """
+    if identifier.isascii() and identifier.isprintable():  # most are: of these, this is the same
+        return " ".join(identifier.replace("`", "'").split())
+    return _look_at_each(identifier)
+
+
+def _look_at_each(identifier: str) -> str:
     seen = "".join(map(_seen, unicodedata.normalize("NFKC", identifier)))
     seen = unicodedata.normalize("NFKC", seen)  # an accent may have met its letter
     return " ".join(seen.translate(_PRINTED_ALIKE).split())

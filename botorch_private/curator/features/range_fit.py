@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from botorch_private._base.host_state import on_cpu_by_default
+from botorch_private.curator.features.column_look import ColumnLook, digits, has_many_digits, look_at
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
@@ -28,8 +29,6 @@ _SAME = 1e-6  # of a range: what rounding leaves of a number that was copied fro
 _SHOWN = 5
 _REPEATS = 3
 _FAR = 0.5  # of a range
-_MANY_DIGITS = 4  # of a number that nobody chooses
-_CHUNK_ENTRIES = 2**20
 _WELL_KNOWN = (12, 18, 24, 365)  # months, adults, hours, days
 
 
@@ -190,70 +189,47 @@ class RangeFit:
         )
 
 
-@on_cpu_by_default
 def fit_of(table: Tensor, scaling: PublicScaling) -> RangeFit:
     """Compare an ``n x d`` table, which the scaling has checked, with the declared ranges."""
-    lower, upper = scaling.lower, scaling.upper
-    d = scaling.features
-    near = _SAME * (upper - lower)
-    chunks = table.split(max(1, _CHUNK_ENTRIES // d))
-    lows, highs = (
-        torch.stack(ends) for ends in zip(*(rows.aminmax(dim=0) for rows in chunks), strict=True)
-    )
-    low, high = lows.amin(dim=0), highs.amax(dim=0)
-    below, above, at_low, at_high = (torch.zeros(d, dtype=torch.int64) for _ in range(4))
-    coded = (lower == 0) & (upper == 1)  # a yes or no that was not declared as one
-    odd_low, odd_high = (
-        torch.tensor([_digits(x) >= _MANY_DIGITS for x in end.tolist()]) for end in (lower, upper)
-    )
-    among_low, among_high = (torch.zeros(d, dtype=torch.bool) for _ in range(2))
-    # A chunk is looked at again only for what its ends leave open: mostly for nothing.
-    for rows, least, most in zip(chunks, lows, highs, strict=True):
-        if (least < lower).any():
-            below += (rows < lower).sum(dim=0)
-        if (most > upper).any():
-            above += (rows > upper).sum(dim=0)
-        if (least == low).any():
-            at_low += (rows == low).sum(dim=0)
-        if (most == high).any():
-            at_high += (rows == high).sum(dim=0)
-        if coded.any():
-            coded &= ((rows == 0) | (rows == 1)).all(dim=0)
-        if (odd_low & ~among_low).any():
-            among_low |= (rows == lower).any(dim=0)
-        if (odd_high & ~among_high).any():
-            among_high |= (rows == upper).any(dim=0)
+    return fit_of_look(look_at(table, scaling), scaling)
+
+
+@on_cpu_by_default
+def fit_of_look(look: ColumnLook, scaling: PublicScaling) -> RangeFit:
+    """Compare records that were looked at with the declared ranges."""
+    lower, upper, low, high = scaling.lower, scaling.upper, look.low, look.high
+    near, odd_low, odd_high = _SAME * (upper - lower), has_many_digits(lower), has_many_digits(upper)
     hit_low, hit_high = (low - lower).abs() <= near, (high - upper).abs() <= near
     # Quantiles are values of records as well, and a mean may be the middle of the range.
-    central = (table.mean(dim=0) - (lower / 2 + upper / 2)).abs() <= _EXACT * (upper - lower)
-    hit_low |= (among_low | central) & odd_low
-    hit_high |= (among_high | central) & odd_high
+    central = (look.total / look.n - (lower / 2 + upper / 2)).abs() <= _EXACT * (upper - lower)
+    hit_low |= (look.among_low | central) & odd_low
+    hit_high |= (look.among_high | central) & odd_high
     far = _FAR * (upper - lower)
-    stand_in = (below >= _REPEATS) & (below == at_low) & (lower - low > far)
-    stand_in |= (above >= _REPEATS) & (above == at_high) & (high - upper > far)
+    stand_in = (look.below >= _REPEATS) & (look.below == look.at_low) & (lower - low > far)
+    stand_in |= (look.above >= _REPEATS) & (look.above == look.at_high) & (high - upper > far)
     declared = {column for step in scaling.steps for column in step.columns}
-    names = scaling.names or tuple(f"column {i}" for i in range(d))
+    names = scaling.names or tuple(f"column {i}" for i in range(scaling.features))
     fits = []
     for i, name in enumerate(names):
         hits = [
             (end, float(value[i]), int(held[i]))
             for end, hit, value, held in (
-                ("lower", hit_low, lower, at_low),
-                ("upper", hit_high, upper, at_high),
+                ("lower", hit_low, lower, look.at_low),
+                ("upper", hit_high, upper, look.at_high),
             )
             if hit[i]
         ]
         fits.append(
             FeatureFit(
                 name=name,
-                n=len(table),
-                below=int(below[i]),
-                above=int(above[i]),
+                n=look.n,
+                below=int(look.below[i]),
+                above=int(look.above[i]),
                 same=bool(high[i] <= lower[i] or low[i] >= upper[i] or low[i] == high[i])
-                and not coded[i],
+                and not look.coded[i],
                 stand_in=bool(stand_in[i]),
                 ends=tuple(end for end, _, _ in hits),
-                single=not coded[i] and all(held == 1 for _, _, held in hits),
+                single=not look.coded[i] and all(held == 1 for _, _, held in hits),
                 natural=all(_natural(value) for _, value, _ in hits),
                 number=name not in declared,
             )
@@ -272,8 +248,12 @@ def warn_of_fit(table: Tensor, scaling: PublicScaling | None, *, stacklevel: int
         stacklevel: As in `warnings.warn`, counted from whoever calls this.
     """
     if scaling is not None and scaling.public:
-        fit = fit_of(table, scaling)
-        _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
+        warn_of_range_fit(fit_of(table, scaling), stacklevel=stacklevel + 1)
+
+
+def warn_of_range_fit(fit: RangeFit, *, stacklevel: int) -> None:
+    """Warn the curator of a fit that was found; ``stacklevel`` as in `warn_of_fit`."""
+    _warn(fit.clipping_words(), fit.leak_words(), stacklevel + 2)
 
 
 def warn_of_joining(
@@ -301,12 +281,7 @@ def _natural(end: float) -> bool:
     """Whether people choose such an end: one digit, or a short number that ends in 5 or 0."""
     if abs(end) in _WELL_KNOWN:
         return True
-    return _digits(end) < 2 or (_digits(end) == 2 and (end % 10 == 0 or f"{abs(end):e}"[2] == "5"))
-
-
-def _digits(number: float) -> int:
-    """How many digits count in a number, without zeros at its ends."""
-    return len(f"{abs(number):.15e}".partition("e")[0].replace(".", "").rstrip("0"))
+    return digits(end) < 2 or (digits(end) == 2 and (end % 10 == 0 or f"{abs(end):e}"[2] == "5"))
 
 
 def _listed(told: list[str]) -> str:

@@ -28,6 +28,7 @@ def make_once(folder: Path, fill: Callable[[Path], None]) -> None:
         fill(temporary)
         for file in temporary.iterdir():
             _sync(file)
+        sync_folder(temporary)
         try:
             os.rename(temporary, folder)  # fails where a filled folder has the name
         except OSError:

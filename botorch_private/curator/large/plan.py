@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,10 +13,10 @@ import numpy as np
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.curator.large.source import SourceFile
-from botorch_private.curator.mechanisms.base import NO_MAPS, Maps
+from botorch_private.curator.mechanisms.base import Maps
 
 FORMAT = FileFormat("botorch-private release begun", 1, "what an unfinished release was begun with")
-CHECKED, CHARGED = "checked", "charged"
+CHECKED, CHARGED, WHOLE = "checked", "charged", "whole"
 _NAME, _BEFORE, _AFTER = "plan.json", "before.npy", "after.npy"
 
 
@@ -32,10 +33,13 @@ class Plan:
         settings: Public settings of the release, as text.
         ranges: Ends of the declared ranges, which the settings have no word of: rows of one release
             must be scaled alike. Empty where there are none.
-        stage: `CHECKED`: all records were looked at. `CHARGED`: the ledger has it.
+        stage: `CHECKED`: all records were looked at. `CHARGED`: the ledger has it. `WHOLE`: nothing is
+            missing but its name, and nothing is drawn any more.
         begun: When, to the microsecond: what the ledger's entry of this release is known by.
         charges: Whether there was a ledger.
         looks: A digest of the records of each file, as they were when they were looked at.
+        maps: A digest of the public maps, once they are drawn.
+        identity: Of the release, once it is whole.
     """
 
     files: tuple[SourceFile, ...]
@@ -49,6 +53,8 @@ class Plan:
     begun: str = ""
     charges: bool = False
     looks: tuple[str, ...] = ()
+    maps: str = ""
+    identity: str = ""
 
     @property
     def n(self) -> int:
@@ -58,12 +64,24 @@ class Plan:
     @property
     def digest(self) -> str:
         """Of what must be the same in a later call."""
-        same = asdict(replace(self, stage=CHECKED, begun="", charges=False, looks=()))
+        since = {
+            "stage": CHECKED,
+            "begun": "",
+            "charges": False,
+            "looks": (),
+            "maps": "",
+            "identity": "",
+        }
+        same = asdict(replace(self, **since))
         return hashlib.sha256(json.dumps(same, sort_keys=True).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
         """Write it into the folder of the work."""
         write_whole(folder / _NAME, FORMAT.dumps(asdict(self), indent=1))
+
+    def tasks(self, folder: Path) -> Path:
+        """Where its tasks leave what they did: those of another release cannot meet them there."""
+        return folder / f"drawn-{hashlib.sha256(self.begun.encode()).hexdigest()[:16]}"
 
     @classmethod
     def load(cls, folder: Path) -> Plan | None:
@@ -85,19 +103,38 @@ class Plan:
             raise FORMAT.refusal(path, "is damaged") from None
 
 
-def save_maps(folder: Path, maps: Maps) -> None:
-    """Keep the public maps of a release: the rows of a later call must be mapped alike."""
-    for name, matrix in zip((_BEFORE, _AFTER), maps, strict=True):
+def save_maps(folder: Path, maps: Maps) -> str:
+    """Keep the public maps of a release, for the rows of a later call; a digest of them."""
+    for path, matrix in zip(_map_files(folder), maps, strict=True):
+        path.unlink(missing_ok=True)
         if matrix is not None:
-            np.save(folder / name, matrix, allow_pickle=False)
+            content = io.BytesIO()
+            np.save(content, matrix, allow_pickle=False)
+            write_whole(path, content.getvalue())
+    return _digest_of_maps(folder)
 
 
-def load_maps(folder: Path) -> Maps:
-    """The maps that `save_maps` kept."""
-    if not (folder / _BEFORE).exists() and not (folder / _AFTER).exists():
-        return NO_MAPS
+def load_maps(folder: Path, digest: str) -> Maps:
+    """The maps that `save_maps` kept.
+
+    Raises:
+        ValueError: If they are others.
+    """
+    if _digest_of_maps(folder) != digest:
+        raise FORMAT.refusal(folder / _NAME, "is of other maps than those that are there")
     before, after = (
-        np.load(path, allow_pickle=False) if path.exists() else None
-        for path in (folder / _BEFORE, folder / _AFTER)
+        np.load(path, allow_pickle=False) if path.exists() else None for path in _map_files(folder)
     )
     return before, after
+
+
+def _map_files(folder: Path) -> tuple[Path, Path]:
+    return folder / _BEFORE, folder / _AFTER
+
+
+def _digest_of_maps(folder: Path) -> str:
+    found = hashlib.sha256()
+    for path in _map_files(folder):
+        found.update(path.read_bytes() if path.exists() else b"none")
+        found.update(b"end")
+    return found.hexdigest()

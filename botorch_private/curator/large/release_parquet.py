@@ -3,57 +3,49 @@
 from __future__ import annotations
 
 import os
-import shutil
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from botorch_private._base import validate
-from botorch_private._base.engine import Engine, engine_of
+from botorch_private._base.engine import engine_of
 from botorch_private._base.host_state import on_cpu_by_default
-from botorch_private._base.memory import in_words, require_memory
-from botorch_private._base.progress import tqdm
-from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.range_fit import FeatureFit, RangeFit
+from botorch_private.curator.features.range_fit import RangeFit, warn_of_range_fit
 from botorch_private.curator.features.scaling import PublicScaling
-from botorch_private.curator.large.gather import MAP, PART, bucket_folder, gather
-from botorch_private.curator.large.plan import CHARGED, Plan, load_maps, save_maps
-from botorch_private.curator.large.row_map import RowMap
-from botorch_private.curator.large.scatter import Look, Work, check_file, scatter
+from botorch_private.curator.large.assemble import MAP_FOLDER, assemble, beside, publish_parts
+from botorch_private.curator.large.declared import columns_of, domain_of, ends_of, public_settings
+from botorch_private.curator.large.plan import CHARGED, CHECKED, WHOLE, Plan, load_maps, save_maps
+from botorch_private.curator.large.room import require_memory_of_tasks, require_room
+from botorch_private.curator.large.scatter import Work
 from botorch_private.curator.large.source import Reader, source_files
+from botorch_private.curator.large.steps import check, draw
+from botorch_private.curator.large.unfinished import (
+    alone,
+    begin,
+    begun_before,
+    entered,
+    going_on,
+    make_tasks_folder,
+    require_new,
+)
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms.base import NO_MAPS, Mechanism, RowByRow
 from botorch_private.curator.mechanisms.entropy import entropy_from
-from botorch_private.curator.publish import (
-    Domain,
-    charged,
-    check_ledger,
-    check_parts,
-    planned_guarantee,
-    ranges_of,
-    warn_of_delta,
-)
+from botorch_private.curator.publish import check_ledger, planned_guarantee, warn_of_delta
+from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.release import settings_text
-from botorch_private.exchange.released_parts import Part, ReleasedParts
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.privacy.guarantee import PrivacyGuarantee
-from botorch_private.privacy.warnings import ClippedRecordsWarning
 
-_BUCKET = 2**28  # bytes of rows, and of their records' numbers
-_COPIES = 6  # of a file's numbers while it is read, scaled and noised (measured: 5)
-_RELEASE, _MAP = "release", "map"
+BUCKET = 2**28  # bytes of rows, and of their records' numbers
 _DTYPES = ("float64", "float32")
 
 
-@on_cpu_by_default
 def release_parquet(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
@@ -61,9 +53,10 @@ def release_parquet(
     mechanism: Mechanism,
     *,
     outcome_guarantee: PrivacyGuarantee | None = None,
+    outcome_names: Sequence[str] = (),
     ledger: Ledger | None = None,
     dtype: str = "float64",
-    bucket_bytes: int = _BUCKET,
+    bucket_bytes: int = BUCKET,
     engine: str = "process",
     address: str | None = None,
     workers: int | None = None,
@@ -90,6 +83,7 @@ def release_parquet(
             or the `Encoding` that its cells were made of.
         mechanism: How rows are released, each for itself: `NoisyProjection` or `CellResponse`.
         outcome_guarantee: What is promised about the answers to come; None: they are as they are.
+        outcome_names: Names of the outcomes, where a record has several.
         ledger: Where the release is entered before anything is drawn.
         dtype: "float64", or "float32": rounded after the noise, which costs no privacy.
         bucket_bytes: Size of a bucket in memory.
@@ -108,6 +102,7 @@ def release_parquet(
 
     Warns:
         ClippedRecordsWarning: If many records lie outside of a declared range; before the release.
+        PrivacyLeakWarning: If ranges seem to come from the table, or delta is large for it: likewise.
 
     Example:
         >>> import pandas
@@ -117,9 +112,54 @@ def release_parquet(
         >>> parts.n, parts.guarantee.holds
         (60, True)
     """
+    return release_in_parts(
+        source,
+        target,
+        scaling,
+        mechanism,
+        outcome_guarantee=outcome_guarantee,
+        outcome_names=outcome_names,
+        ledger=ledger,
+        dtype=dtype,
+        bucket_bytes=bucket_bytes,
+        engine=engine,
+        address=address,
+        workers=workers,
+        progress=progress,
+        generator=generator,
+    )
+
+
+@on_cpu_by_default
+def release_in_parts(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    scaling: PublicScaling | Encoding | None,
+    mechanism: Mechanism,
+    *,
+    outcome_guarantee: PrivacyGuarantee | None,
+    outcome_names: Sequence[str],
+    ledger: Ledger | None,
+    agree: Callable[[RangeFit | None], Ledger] | None = None,
+    dtype: str,
+    bucket_bytes: int,
+    engine: str,
+    address: str | None,
+    workers: int | None,
+    progress: bool,
+    generator: torch.Generator | None = None,
+) -> ReleasedParts:
+    """As `release_parquet`, and somebody is asked before anything is spent.
+
+    ``agree`` is told how the records lie in their ranges, once all of them were looked at, and returns
+    the ledger to charge, or raises: nothing is spent or written then. It is not asked where a call goes
+    on. None: warnings say it.
+    """
     encoding = scaling if isinstance(scaling, Encoding) else None
-    domain = _domain(scaling, encoding, mechanism)
+    domain = domain_of(scaling, encoding, mechanism)
     check_ledger(ledger)
+    if outcome_names:
+        outcome_names = checked_names(outcome_names=outcome_names)
     validate.one_of(_DTYPES, dtype=dtype)
     validate.count(bucket_bytes=bucket_bytes, minimum=2**10)
     validate.flag(progress=progress)
@@ -129,8 +169,10 @@ def release_parquet(
         raise FileNotFoundError(
             f"target must be in a folder that exists, but there is no {target.parent}"
         )
-    _require_new(target)
-    reader = Reader(_columns(domain, encoding), encoding)
+    folder = beside(target, "work")
+    if not os.path.lexists(folder):
+        require_new(target)
+    reader = Reader(columns_of(domain, encoding), encoding)
     files = source_files(source)
     n = sum(file.rows for file in files)
     guarantee = planned_guarantee(
@@ -144,13 +186,16 @@ def release_parquet(
         max(1, -(-n * (8 * width + 8) // bucket_bytes)),
         width,
         "int16" if labels else dtype,
-        settings_text(_settings(mechanism, guarantee, outcome_guarantee, domain)),
-        _ends(domain),
+        settings_text(public_settings(mechanism, guarantee, outcome_guarantee, outcome_names, domain)),
+        ends_of(domain),
     )
-    _require_memory(plan, domain.features)
-    warn_of_delta(n, guarantee, outcome_guarantee, None if ledger is None else ledger.budget)
-    folder = _beside(target, "work")
-    with _alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
+    require_memory_of_tasks(plan, domain.features)
+    warn = getattr(mechanism, "warn", None)
+    if warn is not None:
+        warn(n, domain.features, stacklevel=5)
+    budget = None if ledger is None else ledger.budget
+    warn_of_delta(n, guarantee, outcome_guarantee, budget, stacklevel=5)
+    with alone(folder), engine_of(engine, address=address, workers=workers) as tasks:
         seeds = _seeds(generator, len(files) + plan.buckets)
         assert isinstance(mechanism, RowByRow)
         work = Work(
@@ -165,254 +210,45 @@ def release_parquet(
             seeds,
         )
         promises = (guarantee,) if outcome_guarantee is None else (guarantee, outcome_guarantee)
-        begun = _begun(folder, plan, ledger)
+        begun = begun_before(folder, plan, ledger)
+        if begun is None or begun.stage != WHOLE:
+            require_new(target)
         if begun is None:
-            _require_new(_beside(target, _MAP))
-            looks = _check(tasks, plan, work, progress)
-            _require_room(plan, target)
+            require_new(beside(target, MAP_FOLDER))
+            looks, fit = check(tasks, plan, work, progress)
+            require_room(plan, target)
+            if agree is not None:
+                ledger = agree(fit)
+            elif fit is not None:
+                warn_of_range_fit(fit, stacklevel=4)
             if ledger is not None:
                 ledger.require(*promises, start=0, stop=n)
             now = datetime.now(UTC).isoformat(timespec="microseconds")
             begun = replace(plan, begun=now, charges=ledger is not None, looks=looks)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            os.chmod(folder, 0o700)
+            begin(folder)
             begun.save(folder)
         # Looked up each time: a call may be killed between the entry and the note of it, and the ledger
         # of a later call may be another one, which has no entry of this release.
-        if ledger is not None and not _entered(ledger, begun, guarantee):
+        if ledger is not None and not entered(ledger, begun, guarantee):
             ledger.spend(*promises, start=0, stop=n, time=begun.begun)
-        if begun.stage != CHARGED:
-            with charged(ledger):
-                save_maps(folder, mechanism.draw_maps(domain.features, entropy))
-                begun = replace(begun, stage=CHARGED)
+        with going_on(ledger):
+            if begun.stage == CHECKED:
+                maps = save_maps(folder, mechanism.draw_maps(domain.features, entropy))
+                begun = replace(begun, stage=CHARGED, maps=maps)
                 begun.save(folder)
-        with charged(ledger):
-            work = replace(work, maps=load_maps(folder), looks=begun.looks)
-            parts = _draw(tasks, plan, work, progress)
-            return _finish(target, folder, plan, parts)
-
-
-def _domain(scaling: Any, encoding: Encoding | None, mechanism: Mechanism) -> Domain:
-    """What is declared of records; refuses what cannot be released in pieces."""
-    declared = scaling
-    if encoding is not None:
-        declared = None if _of_cells(mechanism) else encoding.scaling
-    domain = check_parts(declared, mechanism)
-    if not isinstance(mechanism, RowByRow):
-        raise ValueError(
-            f"mechanism must release each record for itself, such as NoisyProjection or CellResponse, "
-            f"got {type(mechanism).__name__}, which needs the whole table at once"
-        )
-    if encoding is not None and encoding.names != domain.names:
-        raise ValueError("scaling must be the Encoding of the cells of mechanism, got other features")
-    ranges = ranges_of(domain)
-    if ranges is not None and not ranges.public:
-        raise ValueError("scaling must be declared, got one that was learned from records")
-    return domain
-
-
-def _of_cells(mechanism: Any) -> bool:
-    return getattr(mechanism, "cells", None) is not None
-
-
-def _columns(domain: Domain, encoding: Encoding | None) -> tuple[str, ...]:
-    """Names of the columns to read."""
-    if encoding is not None:
-        return tuple(each.name for each in encoding.features)
-    if domain.names is None:
-        raise ValueError("scaling must have names: they are the columns that are read from the files")
-    return domain.names
-
-
-def _settings(
-    mechanism: Mechanism,
-    guarantee: PrivacyGuarantee,
-    outcome_guarantee: PrivacyGuarantee | None,
-    domain: Domain,
-) -> dict[str, Any]:
-    cells = domain.space if isinstance(domain, Cells) else None
-    d = domain.features
-    return {
-        "guarantee": guarantee,
-        "outcome_guarantee": outcome_guarantee,
-        "noise_variance": 0.0 if cells else float(mechanism.noise_variance(d)),
-        "noise_dim": 1 if cells else int(mechanism.noise_dim(d)),
-        "isotropic": bool(mechanism.isotropic),
-        "cells": cells,
-    }
-
-
-def _require_memory(plan: Plan, features: int) -> None:
-    rows = max((file.rows for file in plan.files), default=0)
-    bucket = -(-plan.n // plan.buckets)
-    require_memory(
-        max(8 * _COPIES * rows * (features + plan.width), 8 * 3 * bucket * (plan.width + 1)),
-        what=f"releasing {rows} records of one file",
-        remedy="split the table into smaller files",
-    )
-
-
-def _require_room(plan: Plan, target: Path) -> None:
-    """Refuse a disk on which the release would end half done."""
-    numbers = 8 * (plan.width + 1)
-    need = 2 * plan.n * numbers  # scattered, and gathered beside that
-    free = shutil.disk_usage(target.parent).free
-    if need > free:
-        raise OSError(
-            f"target must be on a disk with room for {in_words(need)}, but {in_words(free)} are free"
-        )
+            if begun.stage == CHARGED:
+                work = replace(
+                    work,
+                    folder=begun.tasks(folder),
+                    maps=load_maps(folder, begun.maps),
+                    looks=begun.looks,
+                )
+                make_tasks_folder(work.folder)
+                begun = assemble(folder, begun, draw(tasks, plan, work, progress))
+            return publish_parts(target, folder, begun)
 
 
 def _seeds(generator: torch.Generator | None, count: int) -> tuple[int, ...] | None:
     if generator is None:
         return None
     return tuple(torch.randint(2**62, (count,), generator=generator).tolist())
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep a second call on the same target away."""
-    lock = FileLock(f"{folder}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError(
-            f"target must be written by one call at a time: another one has {folder}"
-        ) from None
-    try:
-        yield
-    finally:
-        if not folder.exists():  # nothing to go on with
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
-
-
-def _require_new(path: Path) -> None:
-    if os.path.lexists(path):  # a link that leads nowhere, too
-        raise FileExistsError(f"target must be new, but there is something at {path}")
-
-
-def _begun(folder: Path, plan: Plan, ledger: Ledger | None) -> Plan | None:
-    """What an earlier call left, which must have been begun with the same arguments."""
-    if not os.path.lexists(folder):
-        return None
-    if folder.is_symlink() or not folder.is_dir():
-        raise FileExistsError(f"target must be new, but there is something at {folder}")
-    found = Plan.load(folder)
-    if found is None:
-        if any(folder.glob("[!.]*")):
-            raise FileExistsError(
-                f"target must be new, but {folder} holds files of which nobody knows what they were "
-                f"begun with: remove the folder to begin anew"
-            )
-        return None
-    if found.digest != plan.digest:
-        raise ValueError(
-            f"{folder} holds a release that was begun with other files or settings: call again with "
-            f"those, or remove the folder to begin anew, which is charged anew"
-        )
-    if found.charges and ledger is None:
-        raise ValueError(f"ledger must be given again: {folder} holds a release that was begun with one")
-    for left in folder.glob(".*"):  # of what was killed: never under its final name
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-    return found
-
-
-def _entered(ledger: Ledger, plan: Plan, guarantee: PrivacyGuarantee) -> bool:
-    """Whether a ledger has the entry of this release, and not of another one that promises the same."""
-    return any(
-        (entry.time, entry.guarantee, entry.start, entry.stop) == (plan.begun, guarantee, 0, plan.n)
-        for entry in ledger.entries
-    )
-
-
-def _ends(domain: Domain) -> tuple[tuple[float, float], ...]:
-    ranges = ranges_of(domain)
-    if ranges is None:
-        return ()
-    return tuple(zip(ranges.lower.tolist(), ranges.upper.tolist(), strict=True))
-
-
-def _check(tasks: Engine, plan: Plan, work: Work, progress: bool) -> tuple[str, ...]:
-    """Look at all records, before anything is spent, and warn of clipping; digests of the files."""
-    ranges = ranges_of(work.domain)
-    arguments = [(file,) for file in plan.files]
-    done = _shown(tasks.run(check_file, arguments, work), len(arguments), "check", progress)
-    found: dict[int, Look] = dict(done)
-    looks = [found[number] for number in range(len(arguments))]
-    digests = tuple(look.digest for look in looks)
-    if ranges is None or not looks:
-        return digests
-    totals = [
-        [*map(sum, zip(*(getattr(look, side) for look in looks), strict=True))]
-        for side in ("below", "above")
-    ]
-    names = ranges.names or tuple(f"column {i}" for i in range(ranges.features))
-    fit = RangeFit(
-        tuple(
-            FeatureFit(
-                name,
-                plan.n,
-                low,
-                high,
-                same=False,
-                stand_in=False,
-                ends=(),
-                single=False,
-                natural=True,
-                number=True,
-            )
-            for name, low, high in zip(names, *totals, strict=True)
-        )
-    )
-    if words := fit.clipping_words():
-        warnings.warn(words, ClippedRecordsWarning, stacklevel=5)
-    return digests
-
-
-def _draw(tasks: Engine, plan: Plan, work: Work, progress: bool) -> list[Part]:
-    files = [(number, file) for number, file in enumerate(plan.files)]
-    for _ in _shown(tasks.run(scatter, files, work), len(files), "noise", progress):
-        pass
-    buckets = [(bucket, len(files)) for bucket in range(plan.buckets)]
-    found: dict[int, Part | None] = {}
-    for bucket, part in _shown(tasks.run(gather, buckets, work), len(buckets), "order", progress):
-        found[bucket] = part
-    return [part for _, part in sorted(found.items()) if part is not None]
-
-
-def _finish(target: Path, folder: Path, plan: Plan, parts: list[Part]) -> ReleasedParts:
-    """Put the parts together, and give the release its name last."""
-    release, mapped = folder / _RELEASE, folder / _MAP
-    for each in (release, mapped):
-        each.mkdir(mode=0o700, exist_ok=True)
-    made = ReleasedParts(release, tuple(parts), plan.width, plan.dtype, plan.settings)
-    for number, part in enumerate(parts):
-        bucket = bucket_folder(folder, int(part.name.split("-")[1].split(".")[0]))
-        _move(bucket / PART, release / part.name)
-        _move(bucket / MAP, mapped / RowMap.file_name(number))
-    made = made.with_identity()
-    made.save()
-    RowMap(mapped, plan.files, made.starts, made.identity).save()
-    beside = _beside(target, _MAP)
-    if mapped.exists() and not beside.exists():
-        os.rename(mapped, beside)
-    os.rename(release, target)
-    sync_folder(target.parent)
-    shutil.rmtree(folder, ignore_errors=True)
-    return ReleasedParts.load(target)
-
-
-def _move(here: Path, there: Path) -> None:
-    """Move a file, unless an earlier call did."""
-    if here.exists():
-        os.replace(here, there)
-
-
-def _beside(target: Path, what: str) -> Path:
-    return target.with_name(f"{target.name}.{what}")
-
-
-def _shown(done: Any, total: int, what: str, progress: bool) -> Any:
-    return tqdm(done, total=total, desc=what, disable=not progress, unit="file", leave=False, delay=1)

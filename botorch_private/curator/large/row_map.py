@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from botorch_private._base import validate
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import write_whole
 from botorch_private.curator.large.source import SourceFile
+from botorch_private.curator.large.source_values import require_columns, values_at
 
 FORMAT = FileFormat("botorch-private row map", 1, "the map of a release in parts")
 FACTS = "map.json"
@@ -69,6 +71,24 @@ class RowMap:
         record = int(records[row - self.starts[part]])
         file = self.files[bisect.bisect_right([each.start for each in self.files], record) - 1]
         return Place(file.path, record - file.start, record)
+
+    def read(self, place: Place, columns: Sequence[str]) -> dict[str, Any]:
+        """Values of a record, from its file; the memory of a row group of that file.
+
+        Args:
+            place: Where it stands, as `place` says.
+            columns: Names of the columns, released or not.
+
+        Returns:
+            The values by column, None where a cell is empty.
+
+        Raises:
+            ValueError: If the file was changed since the release was made, has no such column, or cannot
+                be read.
+        """
+        number = bisect.bisect_right([each.start for each in self.files], place.record) - 1
+        require_columns(self.files[number], columns)
+        return values_at(self.files[number], place.row, columns)
 
     @property
     def permutation(self) -> Tensor:

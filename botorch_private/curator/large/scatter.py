@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from botorch_private.curator.cells.cells import Cells
+from botorch_private.curator.features.column_look import ColumnLook, look_at
 from botorch_private.curator.features.scaling import PublicScaling
 from botorch_private.curator.large.finished import make_once
 from botorch_private.curator.large.source import Reader, SourceFile
 from botorch_private.curator.mechanisms.base import Maps, RowByRow
 from botorch_private.curator.mechanisms.entropy import OSEntropy, SeededEntropy, below, permutation
+from botorch_private.curator.publish import ranges_of
 
 ROWS, RECORDS, OFFSETS = "rows.npy", "records.npy", "offsets.npy"
 _BLOCK = 1024  # rows that are noised at a time
@@ -52,6 +54,13 @@ class Work:
     seeds: tuple[int, ...] | None = None
     looks: tuple[str, ...] = ()
 
+    @property
+    def ranges(self) -> PublicScaling | None:
+        """Declared ranges of the features."""
+        if self.reader.encoding is not None:
+            return self.reader.encoding.scaling
+        return ranges_of(self.domain)
+
     def entropy(self, task: int) -> OSEntropy | SeededEntropy:
         """Randomness of one task."""
         if self.seeds is None:
@@ -71,13 +80,11 @@ class Look(NamedTuple):
     """What was seen of a file, for the curator's eyes only.
 
     Attributes:
-        below: How many records lie below the range of each feature; empty where there are no ranges.
-        above: How many lie above.
+        columns: How its records lie in the declared ranges; None where there are none.
         digest: Of all that a release can depend on.
     """
 
-    below: list[int]
-    above: list[int]
+    columns: ColumnLook | None
     digest: str
 
 
@@ -88,11 +95,7 @@ def check_file(file: SourceFile, work: Work) -> Look:
         ValueError: If a record is unusable.
     """
     table, digest = _looked_at(file, work)
-    ranges = work.domain.ranges if isinstance(work.domain, Cells) else work.domain
-    if ranges is None:
-        return Look([], [], digest)
-    below_range, above_range = table < ranges.lower, table > ranges.upper
-    return Look(below_range.sum(dim=0).tolist(), above_range.sum(dim=0).tolist(), digest)
+    return Look(None if work.ranges is None else look_at(table, work.ranges), digest)
 
 
 def _looked_at(file: SourceFile, work: Work) -> tuple[Tensor, str]:

@@ -15,6 +15,8 @@ from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.health import Health
 from botorch_private.curator.service.limits import BodyLimit, StrictHeaders
 from botorch_private.curator.service.look_after import look_after
+from botorch_private.curator.service.parts import release_api
+from botorch_private.curator.service.parts.parts_files import PartsFiles
 from botorch_private.curator.service.refusals import Refusals
 from botorch_private.curator.service.release_file import ReleaseFile
 from botorch_private.curator.service.root_path import RootPath, checked_root_path
@@ -47,7 +49,13 @@ def create_app(
         store.require_sound()
     except ValueError as error:
         raise ValueError(f"{folder.database} cannot be used: {error}") from error
-    release = ReleaseFile(folder.release, store.facts.identity)
+    release: ReleaseFile | PartsFiles
+    if store.facts.parts is None:
+        release = ReleaseFile(folder.release, store.facts.identity)
+    else:
+        release = PartsFiles(folder.path, store.facts.parts)
+        if store.behind is not None:
+            store.behind.is_right = release.holds
     store.in_place.require(release.path.name, release.is_right)
     store.in_place.serve()
     waiting = Waiting(store.tokens.is_valid)
@@ -79,6 +87,7 @@ def create_app(
     errors.install(app)
     app.include_router(health.router)
     app.include_router(modeler_api.router)
+    app.include_router(release_api.router)
     app.include_router(staff_api.router)
     console.install(app)
     app.add_middleware(BodyLimit)

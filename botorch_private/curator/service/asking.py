@@ -92,6 +92,10 @@ class Asking(Settling):
                 "budget_spent",
                 f"all {limit} measurements are spent; rows that were asked before are still answered",
             )
+        if self.behind is not None:
+            connection.execute(
+                "INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?)", self.behind.entry(row)
+            )
         cursor = connection.execute(
             "INSERT INTO query (row, state, asked, label) "
             "VALUES (?1, ?2, ?3, (SELECT identifier FROM record WHERE row = ?1))",

@@ -27,13 +27,28 @@ from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.clock import stamp, system_time
 from botorch_private.curator.service.folder import FOLDER_MODE, Folder
+from botorch_private.curator.service.parts.facts import PartsFacts
+from botorch_private.curator.service.parts.layout import (
+    MANIFEST as MANIFEST_OF_PARTS,
+)
+from botorch_private.curator.service.parts.layout import (
+    MAP,
+    NOISE,
+    PART_OF_FOLDER,
+    RECORDS,
+    RELEASE,
+)
+from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import open_plainly
 from botorch_private.exchange.release_digest import digest_of_file
 
-FORMAT = FileFormat("botorch-private backup", 1, "a backup of a curator's folder", "take another one")
+_BACKUP = ("a backup of a curator's folder", "take another one")
+FIRST_FORMAT = FileFormat("botorch-private backup", 1, *_BACKUP)  # of a release in one piece
+FORMAT = FileFormat("botorch-private backup", 2, *_BACKUP)
 MANIFEST = "manifest.json"
 NEEDED = ("curator.db", "release.safetensors", "ledger.json")
+NEEDED_IN_PARTS = ("curator.db", f"{RELEASE}/{MANIFEST_OF_PARTS}", "ledger.json")
 NAMES = (*NEEDED, "person.txt", "records.npy", "objective.log")
 _LARGEST_MANIFEST = 2**20
 _CHUNK = 2**20
@@ -74,10 +89,10 @@ def back_up(folder: Folder, path: Path, *, replace: bool = False) -> Backup:
         if folder.coming_release.exists():
             folder.lock().release()  # finishes what was interrupted; refused while records are added
         with closing(folder.open_to_read()) as reading:
-            identity = reading.facts.identity
+            identity, parts = reading.facts.identity, reading.facts.parts
             with closing(open_plainly(copies / "curator.db", "rwc")) as target:
                 reading.copy_to(target)
-        if digest_of_file(folder.release) != identity:
+        if parts is None and digest_of_file(folder.release) != identity:
             raise ValueError(f"{folder.release} is not the release that this folder was made with")
         if folder.objective_output.is_file():  # it may grow while it is read
             shutil.copyfile(folder.objective_output, copies / "objective.log")
@@ -85,8 +100,13 @@ def back_up(folder: Folder, path: Path, *, replace: bool = False) -> Backup:
         for name in NAMES:
             if name not in sources and (folder.path / name).is_file():
                 sources[name] = folder.path / name
+        if parts is not None:
+            sources |= {name: folder.path / name for name in parts.files}
         files = {name: _described(each) for name, each in sources.items()}
-        manifest = FORMAT.dumps({"time": now, "identity": identity, "files": files})
+        if parts is not None:
+            _require_parts(parts, files, folder.path)
+        written_as = FIRST_FORMAT if parts is None else FORMAT
+        manifest = written_as.dumps({"time": now, "identity": identity, "files": files})
         written = copies / "backup"
         with (
             open(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file,
@@ -137,11 +157,15 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
         folder = Folder(place)
         with closing(folder.open(locked=True)) as store:
             store.require_sound()
-            if not digest_of_file(folder.release) == backup.identity == store.facts.identity:
+            if not _is_release_of(folder, store.facts, backup.identity):
                 raise FORMAT.refusal(path, "holds another release than its database is of")
             store.submit(lambda connection: _mark(connection, store, backup, end_tokens)).result()
-        for name in os.listdir(place):
-            os.chmod(place / name, _MODE)
+        for each in place.rglob("*"):
+            if each.is_dir():
+                os.chmod(each, FOLDER_MODE)
+                sync_folder(each)
+            else:
+                os.chmod(each, _MODE)
         sync_folder(place)
         os.rename(place, target)
     except BaseException:
@@ -175,7 +199,7 @@ def _unpacked(path: Path, place: Path) -> Backup:
             raise FORMAT.refusal(path, "is not one")
         found = FORMAT.loads(_content(tar, first).read(), path)
         files = found["files"]
-        if not isinstance(files, dict) or not set(NEEDED) <= set(files) <= set(NAMES):
+        if not isinstance(files, dict) or not _are_of_a_folder(set(files)):
             raise FORMAT.refusal(path, "is not one")
         free = shutil.disk_usage(place).free
         if sum(int(each["size"]) for each in files.values()) > free:
@@ -185,12 +209,46 @@ def _unpacked(path: Path, place: Path) -> Backup:
             if member.name not in missing or not member.isreg():
                 raise FORMAT.refusal(path, "holds what its first entry does not name")
             missing.remove(member.name)
+            (place / member.name).parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             with _new_file(place / member.name) as copy:
                 if _copied(_content(tar, member), copy) != files[member.name]["sha256"]:
                     raise FORMAT.refusal(path, "is damaged")
         if missing:
             raise FORMAT.refusal(path, "is cut short")
         return Backup(str(found["time"]), str(found["identity"]))
+
+
+def _are_of_a_folder(names: set[str]) -> bool:
+    """Whether these are files of a folder, none is elsewhere, and none that it needs is missing."""
+    of_parts = {name for name in names if PART_OF_FOLDER.fullmatch(name)}
+    needed = NEEDED_IN_PARTS if of_parts else NEEDED
+    return set(needed) <= names <= {*NAMES, *of_parts}
+
+
+def _is_release_of(folder: Folder, facts: FolderFacts, identity: str) -> bool:
+    """Whether a folder that was unpacked has the release, and what goes with it, of its database."""
+    if identity != facts.identity:
+        return False
+    if facts.parts is None:
+        return folder.release.is_file() and digest_of_file(folder.release) == identity
+    there = {
+        each.relative_to(folder.path).as_posix(): _described(each)
+        for name in (RELEASE, MAP, RECORDS, NOISE)
+        for each in (folder.path / name).rglob("*")
+        if each.is_file()
+    }
+    return there == _described_by(facts.parts)
+
+
+def _require_parts(parts: PartsFacts, files: dict[str, dict[str, Any]], folder: Path) -> None:
+    """Refuse a folder of which a file is not what it was made with."""
+    for name, described in _described_by(parts).items():
+        if files[name] != described:
+            raise ValueError(f"{folder / name} is not the file that this folder was made with")
+
+
+def _described_by(parts: PartsFacts) -> dict[str, dict[str, Any]]:
+    return {name: {"size": size, "sha256": digest} for name, (size, digest) in parts.files.items()}
 
 
 @contextmanager

@@ -45,6 +45,8 @@ STATUS = {
     "no_row": 422,
     "other_outcomes": 422,
     "too_old": 409,
+    "no_part": 404,
+    "in_one_piece": 409,
     "no_key": 422,
     "implausible": 422,
     "too_often": 429,

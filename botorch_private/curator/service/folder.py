@@ -13,6 +13,8 @@ from typing import TypeVar
 from filelock import FileLock, Timeout
 
 from botorch_private._base.whole_file import sync_folder
+from botorch_private.curator.service.parts.behind import Behind
+from botorch_private.curator.service.parts.layout import MANIFEST, RELEASE
 from botorch_private.curator.service.reading import Reading, read_only
 from botorch_private.curator.service.store import Store
 from botorch_private.exchange.release_digest import digest_of_file
@@ -44,6 +46,11 @@ class Folder:
     def release(self) -> Path:
         """What the modeler gets."""
         return self.path / "release.safetensors"
+
+    @property
+    def manifest(self) -> Path:
+        """What the modeler gets first, where the release is in parts."""
+        return self.path / RELEASE / MANIFEST
 
     @property
     def coming_release(self) -> Path:
@@ -91,7 +98,10 @@ class Folder:
                 version uses it.
         """
         alone = nullcontext if locked else self._without_server
-        return self._opened(lambda database: Store(database, alone=alone))
+        store = self._opened(lambda database: Store(database, alone=alone))
+        if store.facts.parts is not None:
+            store.behind = Behind(self.path, store.facts)
+        return store
 
     @contextmanager
     def _without_server(self) -> Iterator[None]:
@@ -116,7 +126,8 @@ class Folder:
 
     def _opened(self, open_database: Callable[[Path], T]) -> T:
         self._require_there()
-        if not self.database.is_file() or not self.release.is_file():
+        released = self.release.is_file() or self.manifest.is_file()
+        if not self.database.is_file() or not released:
             raise ValueError(
                 f"folder must be one that 'botorch-private curator init' made, but {self.path} is not"
             )

@@ -115,6 +115,13 @@ class OutcomeBody(BaseModel):
     unit: str
 
 
+class PartsBody(BaseModel):
+    """The parts of a release, which `/v1/release/manifest` names."""
+
+    count: int
+    bytes: int
+
+
 class ReleaseBody(BaseModel):
     """What the release is."""
 
@@ -133,6 +140,7 @@ class ReleaseBody(BaseModel):
     earlier: list[EarlierReleaseBody] = Field(
         description="what was served before records joined; their rows are the first of this release"
     )
+    parts: PartsBody | None = Field(description="null: the release is in one piece")
 
 
 class GuaranteeBody(BaseModel):

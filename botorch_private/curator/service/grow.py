@@ -113,6 +113,8 @@ def grow(
     folder.refuse_strangers()
     with folder.lock(), closing(folder.open(locked=True)) as store:
         facts, n = store.facts, store.facts.n
+        if facts.parts is not None:
+            raise ValueError("folder must be of a release in one piece: one in parts cannot grow yet")
         if facts.outcomes:
             raise ValueError("folder must be one of a single outcome: others cannot grow yet")
         release = Release.load(folder.release)

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from botorch_private.curator.service.errors import error_response, log_place
 from botorch_private.curator.service.forms import ErrorBody
+from botorch_private.curator.service.parts.parts_files import PartsFiles
 from botorch_private.curator.service.question import ServiceError
 from botorch_private.curator.service.release_file import ReleaseFile
 from botorch_private.curator.service.store import Store
@@ -34,7 +35,7 @@ class Health:
     Args:
         folder: The curator's folder.
         store: Its database.
-        release: Its release file.
+        release: Its release file, or those of a release in parts.
         now: Seconds that never run backwards.
     """
 
@@ -42,7 +43,7 @@ class Health:
         self,
         folder: Path,
         store: Store,
-        release: ReleaseFile,
+        release: ReleaseFile | PartsFiles,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder, self._store, self._release, self._now = folder, store, release, now
@@ -68,7 +69,7 @@ class Health:
         try:
             if shutil.disk_usage(self._folder).free < LEAST_SPACE:
                 return "the curator's disk is almost full"
-            if not await asyncio.to_thread(self._release.is_right):
+            if not await asyncio.to_thread(self._release.is_whole):
                 return "the release file is gone or was changed"
             written = asyncio.wrap_future(self._store.submit(self._write))
             await asyncio.wait_for(asyncio.shield(written), _LONGEST_TRY)

@@ -15,7 +15,7 @@ from botorch_private.curator.cells.cells_file import load_cells
 from botorch_private.curator.curator import Curator
 from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.features.encoding import Encoding
-from botorch_private.curator.features.persons import most_records, price_of_a_person
+from botorch_private.curator.features.persons import most_records
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.features.tables import (
@@ -35,13 +35,12 @@ from botorch_private.curator.service.make_folder import (
     known_outcomes,
     make_folder,
 )
+from botorch_private.curator.service.promised import what_is_promised
 from botorch_private.curator.service.worker import load
-from botorch_private.curator.table_ledger import ledger_of, under_budget
+from botorch_private.curator.table_ledger import ledger_of
 from botorch_private.exchange.named_outcomes import require_names
 from botorch_private.exchange.release import LABEL_COLUMNS
-from botorch_private.privacy.adjacency import of_whole_records
 from botorch_private.privacy.guarantee import PrivacyGuarantee
-from botorch_private.privacy.rounding import round_up
 from botorch_private.privacy.spending import total
 from botorch_private.privacy.warnings import ClippedRecordsWarning, PrivacyLeakWarning
 
@@ -110,21 +109,11 @@ def initialize(
     if folder.exists():
         raise FileExistsError(f"there is something at {folder} already: name a new folder")
     encoding = load_encoding(ranges)
-    measured_by, columns = _objective(objective, outcome_names)
-    released = {feature.name for feature in encoding.features}
+    measured_by, columns = measured_by_of(objective, outcome_names)
     others = [("objective", column) for column in columns]
     others += [("identifiers", identifiers), ("person", person), ("known", known)]
-    for argument, name in others:
-        if name in released:
-            raise ValueError(
-                f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
-                f"feature: delete [features.{name}] there"
-            )
-    scaling: Domain | None = encoding.scaling
-    if not isinstance(mechanism, Mechanism):
-        scaling, mechanism = None, mechanism(cells_of(encoding, ranges, cells))
-    elif cells is not None:
-        raise ValueError("cells must be None for a mechanism that adds noise")
+    refuse_released(encoding, ranges, others)
+    scaling, mechanism = mechanism_of(mechanism, encoding, ranges, cells)
     filled: dict[str, np.ndarray] = {}
     records = read_encoded(table, encoding, dialect=dialect, filled=filled)
     outcomes = names = None
@@ -136,10 +125,7 @@ def initialize(
     n = len(records)
     if n < 2:
         raise ValueError(f"{table} must hold at least 2 records, got {n}")
-    if budget is not None and not 1 <= budget <= n:
-        raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
-    if shared_outcomes and (outcome_mechanism is None or budget is None):
-        raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
+    check_budget(budget, n, noised=outcome_mechanism is not None, shared=shared_outcomes)
     settings = {"identifiers": names, "objective": measured_by, **settings}
     some = None if known is None else read_known(table, known, dialect=dialect)
     first = planned_guarantee(n, scaling, mechanism, noised_outcomes=outcome_mechanism is not None)
@@ -157,29 +143,18 @@ def initialize(
     most = None if person is None else most_records(table, person, dialect=dialect)
     promises = [first]
     if outcome_mechanism is not None:
-        promises.append(_of_answers(outcome_mechanism, named, budget if shared_outcomes else None))
-    limited = under_budget(past, privacy_budget)
-    limited.require(*promises, start=0, stop=n)
-    alone, before = total(promises), None if past is None else past.total
-    spent = alone if before is None else total([before, *promises])
-    words = [f"{n} records of {len(encoding.features)} features from {table}.", str(spent)]
-    if past is not None and before is not None:
-        where = "" if of_whole_records(spent) else " at one unit"
-        words.append(
-            f"By {past.path} these records were released before: all together, epsilon{where} is "
-            f"{round_up(spent.epsilon)} then, at delta {round_up(spent.delta, 2)}. That is the "
-            f"guarantee above; this release alone would have epsilon {round_up(alone.epsilon)}."
+        promises.append(
+            promise_of_answers(outcome_mechanism, named, budget if shared_outcomes else None)
         )
-    elif past is not None:
-        words.append(f"It will be entered in {past.path}: keep that file with the table.")
-    if limited.budget is not None:
-        words.append(str(limited.budget))
-    if own.caution:
-        words.append(own.caution)
-    price = None if most is None else price_of_a_person(spent, most)
-    if price is not None:
-        words.append(price)
-    if not agree("\n\n".join(words), fit_of(records, encoding.scaling).with_filled(filled)):
+    told = what_is_promised(
+        promises,
+        own,
+        privacy_budget,
+        n=n,
+        most=most,
+        source=f"{len(encoding.features)} features from {table}",
+    )
+    if not agree(told.words, fit_of(records, encoding.scaling).with_filled(filled)):
         return None
     if privacy_budget is not None:
         past = Ledger(privacy_budget, None if past is None else past.path)
@@ -198,7 +173,7 @@ def initialize(
             max_queries=budget,
             ledger=past,
         )
-    return make_folder(folder, curator, person=price, known=some, **settings)
+    return make_folder(folder, curator, person=told.price, known=some, **settings)
 
 
 def cells_of(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
@@ -220,6 +195,39 @@ def cells_of(encoding: Encoding, ranges: Path, path: Path | None) -> Cells:
     return found
 
 
+def mechanism_of(
+    mechanism: Mechanism | Callable[[Cells], Mechanism],
+    encoding: Encoding,
+    ranges: Path,
+    cells: Path | None,
+) -> tuple[Domain | None, Mechanism]:
+    """How records are scaled and released: scaling is None for a mechanism of cells."""
+    if not isinstance(mechanism, Mechanism):
+        return None, mechanism(cells_of(encoding, ranges, cells))
+    if cells is not None:
+        raise ValueError("cells must be None for a mechanism that adds noise")
+    return encoding.scaling, mechanism
+
+
+def refuse_released(encoding: Encoding, ranges: Path, others: Sequence[tuple[str, str | None]]) -> None:
+    """Refuse a column that is read for something else, by its argument, where it is released."""
+    released = {feature.name for feature in encoding.features}
+    for argument, name in others:
+        if name in released:
+            raise ValueError(
+                f"{argument} must be a column that is not released, but {ranges} declares {name!r} as a "
+                f"feature: delete [features.{name}] there"
+            )
+
+
+def check_budget(budget: int | None, n: int, *, noised: bool, shared: bool) -> None:
+    """Refuse a limit of measurements that does not fit the table or the answers."""
+    if budget is not None and not 1 <= budget <= n:
+        raise ValueError(f"budget must be at least 1 and at most the {n} records, got {budget}")
+    if shared and (not noised or budget is None):
+        raise ValueError("shared_outcomes needs noise on the answers and a budget: answers then add up")
+
+
 def _nobody(_: object) -> float:
     raise RuntimeError("the server measures, not the command that made its folder")
 
@@ -229,7 +237,7 @@ def _known(outcomes: Any, names: tuple[str, ...]) -> Any:
     return {name: outcomes[:, i] for i, name in enumerate(names)} if names else outcomes
 
 
-def _of_answers(
+def promise_of_answers(
     mechanism: OutcomeMechanism | Mapping[str, OutcomeMechanism],
     names: tuple[str, ...],
     answers: int | None,
@@ -245,7 +253,7 @@ def _of_answers(
     return total([mechanism[name].guarantee(answers=answers).naming(name) for name in names])
 
 
-def _objective(text: str, names: Sequence[str] | None) -> tuple[str, list[str]]:
+def measured_by_of(text: str, names: Sequence[str] | None) -> tuple[str, list[str]]:
     """What measures, and the columns of the table if it is those."""
     kind, _, name = text.partition(":")
     if names is not None and kind == "column":

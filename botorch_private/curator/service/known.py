@@ -174,9 +174,17 @@ class KnownOutcomes(Reading, Changes):
         rows = []
         for each, row in zip(outcomes, self.rows_of(each.identifier for each in outcomes), strict=True):
             if row is None:
-                raise _refusal("no_record", place, each, "no record is called that")
+                raise _refusal("no_record", place, each, self._unknown())
             rows.append(row)
         return rows
+
+    def _unknown(self) -> str:
+        if self.facts.parts is None:
+            return "no record is called that"
+        return (
+            "no record that was asked for is called that; of a release in parts other outcomes are "
+            "given at 'curator init --known'"
+        )
 
     def _refuse_values(
         self, outcomes: Sequence[KnownOutcome], rows: Sequence[int], place: str, *, confirmed: bool

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from botorch_private.curator.service.trail import note
 from botorch_private.curator.service.writer import connect
 from botorch_private.exchange.goals import Goal, Maximize
 
-_SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
+SMALL_FILES = 2**22  # bytes of ledger, facts and the empty database, amply
 _ROW_OF_DATABASE = 512  # a record's row, its index and its place in the log of the database, amply
 
 
@@ -134,7 +134,7 @@ def make_folder(
             write_whole(draft.person, f"{person}\n".encode())
         if ":" in objective:
             _write_records(draft.records, curator)
-        _write_database(draft.database, facts, curator, names, outcomes)
+        write_database(draft.database, facts, _records(facts, curator, names, outcomes))
         sync_folder(temporary)
         curator.hand_over()
         os.rename(temporary, folder.path)
@@ -248,7 +248,7 @@ def folder_size(released: Sequence[int], features: int, objective: str) -> int:
         objective: As in `make_folder`.
     """
     n, r = released
-    return _SMALL_FILES + n * (8 * r + (8 * features if ":" in objective else 0) + _ROW_OF_DATABASE)
+    return SMALL_FILES + n * (8 * r + (8 * features if ":" in objective else 0) + _ROW_OF_DATABASE)
 
 
 def _try_to_make(path: Path) -> None:
@@ -277,9 +277,10 @@ def _write_records(path: Path, curator: Curator) -> None:
         os.fsync(file.fileno())
 
 
-def _write_database(
-    path: Path, facts: FolderFacts, curator: Curator, names: Sequence[str], known: Tensor | None
-) -> None:
+def _records(
+    facts: FolderFacts, curator: Curator, names: Sequence[str], known: Tensor | None
+) -> list[tuple[Any, ...]]:
+    """Rows of the table ``record``."""
     order = curator.permutation.tolist()
     noise: Sequence[Any] = [None] * facts.n
     if curator.grid_noise is not None:
@@ -293,15 +294,23 @@ def _write_database(
             outcomes = [stored(dict(zip(curator.outcome_names, each, strict=True))) for each in found]
         else:
             outcomes = [None if math.isnan(outcome) else outcome for outcome in found]
+    return [(row, order[row], names[order[row]], outcomes[row], noise[row]) for row in range(facts.n)]
+
+
+def write_database(path: Path, facts: FolderFacts, records: Iterable[tuple[Any, ...]]) -> None:
+    """Make the database of a folder; it is not on the disk until its folder is.
+
+    Args:
+        path: The file; there must be nothing yet.
+        facts: What was settled.
+        records: Rows of the table ``record``, of all records or, in parts, of none.
+    """
     connection = connect(path, create=True)
     try:
         connection.executescript(SCHEMA)
         connection.execute("BEGIN IMMEDIATE")
         write_facts(connection, facts)
-        connection.executemany(
-            "INSERT INTO record VALUES (?, ?, ?, ?, ?)",
-            [(row, order[row], names[order[row]], outcomes[row], noise[row]) for row in range(facts.n)],
-        )
+        connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", records)
         connection.execute("COMMIT")
         migrate(connection)
         connection.execute("BEGIN IMMEDIATE")

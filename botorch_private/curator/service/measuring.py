@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from botorch_private.curator.service.parts.behind import Behind
 from botorch_private.curator.service.question import (
     LostError,
     Outcome,
@@ -154,12 +155,14 @@ class Measuring:
     Args:
         store: Where questions wait.
         program: From raw features to an outcome; raises a `MeasuringError` where that fails.
-        records: File with the raw features of all records.
+        records: File with the raw features of all records, or what gives those of one.
     """
 
-    def __init__(self, store: Store, program: Program, records: Path) -> None:
+    def __init__(self, store: Store, program: Program, records: Path | Behind) -> None:
         self._store, self._program = store, program
-        self._table = np.load(records, mmap_mode="r", allow_pickle=False)
+        self._table: Any = records
+        if isinstance(records, Path):
+            self._table = np.load(records, mmap_mode="r", allow_pickle=False)
         self._news = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="measuring", daemon=True)
@@ -190,7 +193,7 @@ class Measuring:
             except Exception as error:  # a database that cannot be read just now, for example
                 _log.error("measuring paused: %s", type(error).__name__)
 
-    def _one(self, table: np.ndarray) -> bool:
+    def _one(self, table: Any) -> bool:
         """Measure the oldest pending question; False if there is none, or nothing can be stored now."""
         try:
             query = self._store.begin().result()

@@ -20,6 +20,7 @@ from botorch_private.curator.service.forms import (
     QueryBody,
     ReleaseBody,
 )
+from botorch_private.curator.service.parts.release_api import shown_parts
 from botorch_private.curator.service.question import OPEN, Question, ServiceError, State
 from botorch_private.curator.service.store import Store
 
@@ -27,6 +28,10 @@ LONGEST_WAIT = 30.0
 TOO_OLD = (
     "records have several outcomes here, and answers several numbers: upgrade botorch-private to a "
     "version that reads them (in requests of your own, say outcomes=several)"
+)
+TOO_OLD_FOR_PARTS = (
+    "the release is in parts here: upgrade botorch-private to a version that reads them (in requests of "
+    "your own, say parts=yes, and read /v1/release/manifest)"
 )
 _KEY = r"^[\x21-\x7e]{8,128}$"
 router = APIRouter(prefix="/v1", tags=["modeler"], responses=ERRORS)
@@ -39,14 +44,20 @@ async def release(
     outcomes: Annotated[
         Literal["several"] | None, Query(description="several: the client reads values of several names")
     ] = None,
+    parts: Annotated[
+        Literal["yes"] | None, Query(description="yes: the client reads a release in parts")
+    ] = None,
 ) -> dict[str, Any]:
     """What the release is, and what is left of the measurements.
 
-    Where records have several outcomes, a client must say that it can read them: 409 otherwise.
+    Where records have several outcomes, or the release is in parts, a client must say that it can read
+    them: 409 otherwise.
     """
     facts = store.facts
     if facts.outcomes and outcomes is None:
         raise ServiceError("too_old", TOO_OLD)
+    if facts.parts is not None and parts is None:
+        raise ServiceError("too_old", TOO_OLD_FOR_PARTS)
     return {
         "identity": facts.identity,
         "rows": facts.n,
@@ -59,6 +70,7 @@ async def release(
         "queries_left": store.queries_left(),
         "restored": store.was_restored,
         "earlier": store.grew_from,
+        "parts": shown_parts(facts.parts),
     }
 
 
@@ -78,7 +90,12 @@ async def release_file(
     request: Request,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """The release, a safetensors file. Its ETag is the release's SHA-256."""
+    """The release, a safetensors file. Its ETag is the release's SHA-256.
+
+    Of a release in parts there is none: 409.
+    """
+    if store.facts.parts is not None:
+        raise ServiceError("too_old", TOO_OLD_FOR_PARTS)
     etag = f'"{store.facts.identity}"'
     if if_none_match is not None and etag in (each.strip() for each in if_none_match.split(",")):
         return Response(status_code=304, headers={"ETag": etag})

@@ -37,6 +37,7 @@ _WAITING = (
     "(SELECT 1 FROM query WHERE query.row = record.row AND query.state <> 'withdrawn')"
 )
 _ANSWERED = "SELECT count(*) FROM event WHERE kind = 'known' AND query IS NOT NULL"
+_ASKED = _WAITING.replace("NOT EXISTS", "EXISTS")
 
 
 class Reading(Past):
@@ -166,7 +167,11 @@ class Reading(Past):
 
         For the curator's eyes only.
         """
-        return 0 if self.facts.objective == "column" else self._one(_WAITING)[0]
+        if self.facts.objective == "column":
+            return 0
+        if self.facts.parts is not None:  # the table has the records that were asked for alone
+            return max(0, self.facts.parts.known - self._one(_ASKED)[0])
+        return self._one(_WAITING)[0]
 
     def known_answered(self) -> int:
         """How many questions were answered by an outcome that was known; 0 where a column has all.

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from botorch_private.curator.service.clock import Clock
+from botorch_private.curator.service.parts.behind import Behind
 from botorch_private.curator.service.question import Question, get
 from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.curator.service.trail import note
@@ -26,11 +27,16 @@ class Recording:
         facts: What was settled when the folder was made.
         clock: Tells the time.
         writer: Runs the steps.
+
+    Attributes:
+        behind: What is kept of each record, where the release is in parts: the database learns of a
+            record when it is asked for. None: it knows all of them.
     """
 
     def __init__(self, facts: FolderFacts, clock: Clock, writer: Writer) -> None:
         self.facts, self.clock, self._writer = facts, clock, writer
         self._listeners: list[Callable[[Question], None]] = []
+        self.behind: Behind | None = None
 
     def listen(self, listener: Callable[[Question], None]) -> None:
         """Have every change of a query told, once it is on the disk, from the writer's thread."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from botorch_private._base.foreign import or_refuse
 from botorch_private.curator.service.outcomes import OutcomeFacts, Outcomes, outcome_facts_from
+from botorch_private.curator.service.parts.facts import PartsFacts, parts_facts_from
 from botorch_private.curator.service.trail import begin_chain
 from botorch_private.exchange.goals import Maximize, goal_from_dict
 
@@ -21,7 +22,7 @@ FOREIGN = "it is not a curator's database, or damaged"
 SCHEMA = """
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE record (
-    row INTEGER PRIMARY KEY,            -- released row
+    row INTEGER PRIMARY KEY,            -- released row; in parts, of those that were asked
     record INTEGER NOT NULL UNIQUE,     -- its record, in the order of the table
     identifier TEXT NOT NULL,           -- what staff call it
     outcome REAL,                       -- where outcomes are known already
@@ -164,6 +165,8 @@ class FolderFacts:
         outcomes: Where records have several outcomes, those: each with a unit and ranges of its own,
             and ``outcome_name`` is all their names. Values lie in the database as JSON then. Empty: a
             record has one.
+        parts: Of a release in parts, where the table ``record`` has the rows that were asked alone: what
+            stands in files beside the database. None: the release is in one piece.
     """
 
     n: int
@@ -181,6 +184,7 @@ class FolderFacts:
     guarantee_words: str
     goal: dict[str, Any] = field(default_factory=lambda: Maximize().to_dict())
     outcomes: tuple[OutcomeFacts, ...] = ()
+    parts: PartsFacts | None = None
 
     @property
     def measured(self) -> Outcomes:
@@ -238,6 +242,8 @@ def write_facts(connection: sqlite3.Connection, facts: FolderFacts) -> None:
     values = {**asdict(facts), "schema_version": 1}  # see `migrate`
     if not facts.outcomes:  # else a version that knows one outcome alone refuses the folder
         del values["outcomes"]
+    if facts.parts is None:
+        del values["parts"]
     connection.executemany(
         "INSERT INTO fact VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
     )
@@ -287,6 +293,7 @@ def _facts(values: dict[str, Any]) -> FolderFacts:
             low, high = values[name]
             values[name] = (low, high)
     values["outcomes"] = tuple(map(outcome_facts_from, values.get("outcomes", ())))
+    values["parts"] = parts_facts_from(values.get("parts"))
     facts = FolderFacts(**values)
     goal_from_dict(facts.goal)  # refuses what no goal is
     return facts

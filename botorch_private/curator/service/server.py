@@ -112,7 +112,7 @@ def serve(
                 facts = store.facts
                 names = [each.name for each in facts.outcomes]
                 program = Program(facts.objective, facts.time_limit, folder.objective_output, names)
-                measuring = Measuring(store, program, folder.records)
+                measuring = Measuring(store, program, store.behind or folder.records)
                 program.start()
                 measuring.start()
             app = create_app(folder, store, rate=rate, root_path=root_path)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from botorch_private.curator.service.agenda import today
 from botorch_private.curator.service.outcomes import Outcomes
 from botorch_private.curator.service.question import Question, question_about
+from botorch_private.curator.service.schema import FolderFacts
 from botorch_private.curator.service.sheet import Refusal, SheetForm, SheetRow, read_sheet
 from botorch_private.curator.service.store import Store
 from botorch_private.curator.service.taken_row import Fate, keep_row, settle_row
@@ -77,7 +78,7 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         changed = []
         for row, place in zip(sheet.rows, places, strict=True):
             if place is None:
-                refused.append(Refusal(row.row, "no record has this identifier"))
+                refused.append(Refusal(row.row, _no_record(facts)))
                 continue
             if (first := seen.setdefault(place, row.row)) != row.row:
                 refused.append(Refusal(row.row, f"it is about the same record as row {first}"))
@@ -118,6 +119,12 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
         implausible=len(doubtful),
         unasked=len(unasked),
     )
+
+
+def _no_record(facts: FolderFacts) -> str:
+    """Why an identifier leads nowhere; of a release in parts only those asked for are known."""
+    asked = "" if facts.parts is None else " that was asked for"
+    return f"no record{asked} has this identifier"
 
 
 def _with_range(measured: Outcomes, form: SheetForm) -> Outcomes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import ssl
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -17,8 +18,10 @@ from botorch_private.exchange.named_outcomes import named_numbers
 from botorch_private.exchange.named_outcomes import outcome_names as checked_names
 from botorch_private.exchange.observation import Observation, WithdrawnError
 from botorch_private.exchange.release import Release
+from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.modeler.remote.download import download_release
-from botorch_private.modeler.remote.questions import Questions, earlier_of
+from botorch_private.modeler.remote.download_parts import download_parts
+from botorch_private.modeler.remote.questions import READS, Questions, earlier_of
 from botorch_private.modeler.remote.shown import MEASURED, WITHDRAWN, Shown
 from botorch_private.modeler.remote.transport import Transport, printable
 
@@ -49,6 +52,7 @@ class RemoteCurator:
         url: Address of the server, as the curator gave it.
         token: Token for a modeler, as the curator gave it.
         release_path: File to keep the release in; later it is only asked whether it is still the same.
+            For a release in parts a folder, which without this is a temporary one until `close`.
         timeout: Seconds in which the server must react to a request.
         patience: Seconds in which the first contact must succeed.
         verify: True: the server's certificate must come from one of the usual authorities. A path:
@@ -69,6 +73,8 @@ class RemoteCurator:
             ``goal=curator.goal``.
         restored (str | None): Of when the backup is that the server's folder was put back from last,
             UTC, ISO 8601; None: it never was.
+        in_parts (bool): Whether the release is in parts (`ReleasedParts`).
+        release_path (Path | None): As above; it may be set until `release` is read.
         earlier (dict[str, int]): SHA-256 and number of rows of releases that were served before records
             joined, oldest first: their rows are the first of this one.
 
@@ -105,10 +111,11 @@ class RemoteCurator:
         self._transport = Transport(
             url, token, timeout=timeout, insecure=insecure, verify=verify, session=session
         )
-        self._release_path = None if release_path is None else Path(release_path)
+        self.release_path = None if release_path is None else Path(release_path)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         self._told: dict[int, Any] = {}
         try:
-            facts = self._transport.get("/v1/release", patience=patience, outcomes="several")
+            facts = self._transport.get("/v1/release", patience=patience, **READS)
             self.identity, self._rows = str(facts["identity"]), int(facts["rows"])
             self.max_queries: int | None = facts["max_queries"]
             self.outcome_name = printable(str(facts["outcome"]))
@@ -121,6 +128,8 @@ class RemoteCurator:
                 self.outcome_names = checked_names(outcomes=self.outcome_units)
             self.goal = goal_from_dict(facts.get("goal", Maximize().to_dict()))
             self.earlier = earlier_of(facts)
+            parts = facts.get("parts")  # servers of before do not say, and have none
+            self._size = None if parts is None else int(parts["bytes"])
             restored = facts.get("restored")  # servers of before do not say
             self.restored = printable(restored) if isinstance(restored, str) else None
         except (KeyError, TypeError, ValueError):
@@ -151,10 +160,21 @@ class RemoteCurator:
         """Address of the server."""
         return self._transport.url
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether the release is in parts."""
+        return self._size is not None
+
     @cached_property
-    def release(self) -> Release:
+    def release(self) -> Release | ReleasedParts:
         """What the curator released: downloaded once, and checked against its announced SHA-256."""
-        return download_release(self._transport, self.identity, self._release_path, self.earlier)
+        if self._size is None:
+            return download_release(self._transport, self.identity, self.release_path, self.earlier)
+        folder = self.release_path
+        if folder is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="botorch-private-")
+            folder = Path(self._temporary.name) / "release"
+        return download_parts(self._transport, self.identity, self._rows, self._size, folder)
 
     @cached_property
     def guarantee(self) -> str:
@@ -292,6 +312,8 @@ class RemoteCurator:
     def close(self) -> None:
         """Close the connections; open questions stay open at the server."""
         self._transport.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def __enter__(self) -> RemoteCurator:
         return self

@@ -12,6 +12,7 @@ from botorch_private.modeler.remote.backoff import Backoff
 from botorch_private.modeler.remote.shown import PENDING, Shown, read_shown
 from botorch_private.modeler.remote.transport import RemoteError, Transport
 
+READS: dict[str, Any] = {"outcomes": "several", "parts": "yes"}  # what this client says that it can read
 _PAGE = 1000
 _MOST_PAGES = 1000  # beyond those that hold a question for each row
 _MOST_LOST = 10  # times that one question is lost: the pauses between are two minutes together
@@ -96,7 +97,7 @@ class Questions:
         Raises:
             RemoteError: If it is another one.
         """
-        facts = self._transport.get("/v1/release", outcomes="several")
+        facts = self._transport.get("/v1/release", **READS)
         try:
             known = {facts["identity"], *earlier_of(facts)}
         except (KeyError, TypeError, ValueError):

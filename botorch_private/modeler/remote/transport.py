@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import ssl
 import time
@@ -131,6 +132,61 @@ class Transport:
         if response.status_code not in (200, 304):
             self._refuse(response, path)
         return response.status_code == 200
+
+    def download_rest(
+        self,
+        path: str,
+        target: BinaryIO,
+        *,
+        etag: str,
+        most: int,
+        arrived: Callable[[int], object] = lambda _: None,
+    ) -> None:
+        """Append to a file what of a path is not in it yet, through failures on the way.
+
+        Where the server has another one by now, it comes from its start.
+
+        Args:
+            path: Where.
+            target: Opened for appending; what it holds is the beginning of what is at the path.
+            etag: Of what it must be.
+            most: Bytes that it may have.
+            arrived: Is told how many bytes came, each time.
+
+        Raises:
+            RemoteError: If the server refuses, or sends more than that.
+        """
+
+        def once() -> httpx2.Response:
+            start = target.seek(0, os.SEEK_END)
+            headers = {"Accept-Encoding": "identity"}  # a piece of what is packed cannot go on
+            if start:
+                headers |= {"Range": f"bytes={start}-", "If-Range": f'"{etag}"'}
+            with self._session.stream(
+                "GET",
+                self.url + path,
+                headers=headers,
+                auth=self._sign,
+                timeout=self._timeout,
+                follow_redirects=False,
+            ) as response:
+                wanted = response.headers.get("content-range", "").startswith(f"bytes {start}-")
+                if response.status_code == 200 or (response.status_code == 206 and not wanted):
+                    target.seek(0)
+                    target.truncate()
+                if response.status_code == 200 or (response.status_code == 206 and wanted):
+                    for piece in response.iter_bytes():
+                        if target.tell() + len(piece) > most:
+                            raise self.no_curator(f"sends more than {path} can hold")
+                        target.write(piece)
+                        arrived(len(piece))
+                else:
+                    response.read()
+                return response
+
+        response = self._persist(once, None)
+        if response.status_code not in (200, 206, 416):  # 416: it is all there
+            self._refuse(response, path)
 
     def __repr__(self) -> str:
         return f"Transport({self.url!r})"

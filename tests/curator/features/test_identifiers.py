@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from botorch_private.curator.features.identifiers import checked_identifiers, look
+from botorch_private.curator.features.identifiers import _look_at_each, checked_identifiers, look
 from botorch_private.curator.features.tables import read_identifiers
 
 ALIKE = {
@@ -113,3 +113,8 @@ def test_columns_of_frames_and_arrays_are_taken():
     series = pandas.Series([7, 8])
     for column in (series, series.to_numpy(), (7, 8), range(7, 9)):
         assert checked_identifiers(column, source="identifiers", place="position") == ["7", "8"]
+
+
+@given(st.text(st.characters(max_codepoint=0x7F), max_size=12))
+def test_a_plain_identifier_looks_as_looking_at_each_character_says(text):
+    assert look(text) == _look_at_each(text)

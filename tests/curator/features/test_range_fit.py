@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from functools import reduce
 
 import pandas
 import pytest
@@ -23,8 +24,9 @@ from botorch_private import (
     YesNo,
     datasets,
 )
-from botorch_private.curator.features import range_fit
-from botorch_private.curator.features.range_fit import fit_of
+from botorch_private.curator.features import column_look
+from botorch_private.curator.features.column_look import look_at, merged
+from botorch_private.curator.features.range_fit import fit_of, fit_of_look
 
 N = 50
 SCALING = PublicScaling([18.0, 60.0], [100.0, 200.0], names=["age", "pressure"])
@@ -302,7 +304,7 @@ def test_what_is_found_is_what_looking_at_every_value_finds(values, lower, upper
     """In chunks, of which most are not looked at twice, against one look at each number."""
     scaling = PublicScaling([lower, 0.0], [upper, 1.0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(range_fit, "_CHUNK_ENTRIES", entries)
+        patch.setattr(column_look, "_CHUNK_ENTRIES", entries)
         found = fit_of(torch.tensor(values, dtype=torch.float64), scaling)
     for i, (feature, low, high) in enumerate(
         zip(found.features, [lower, 0.0], [upper, 1.0], strict=True)
@@ -320,3 +322,17 @@ def test_what_is_found_is_what_looking_at_every_value_finds(values, lower, upper
         coded = (low, high) == (0.0, 1.0) and set(column) <= {0.0, 1.0}
         held = {"lower": column.count(min(column)), "upper": column.count(max(column))}
         assert feature.single == (not coded and all(held[name] == 1 for name in expected))
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [7, 8, 30], [20, 40, 59]])
+def test_looks_at_pieces_of_a_table_are_together_the_look_at_the_whole(cuts):
+    generator = torch.Generator().manual_seed(len(cuts))
+    table = torch.randint(-3, 4, (60, 4), generator=generator).double()
+    table[:, 1] = (table[:, 1] > 0).double()
+    table[::9, 2] = -999.0
+    table[:, 3] = torch.linspace(0.12345, 0.98765, 60, dtype=torch.float64)
+    scaling = PublicScaling([-2.0, 0.0, 0.0, 0.12345], [2.0, 1.0, 1.0, 0.98765])
+    whole = fit_of(table, scaling)
+    looks = [look_at(some, scaling) for some in table.tensor_split(cuts)]
+    assert fit_of_look(reduce(merged, looks), scaling) == whole
+    assert fit_of_look(reduce(merged, reversed(looks)), scaling) == whole

@@ -10,7 +10,7 @@ import torch
 from helpers.ray_cluster import ray_cluster
 
 from botorch_private import Ledger, NoisyProjection, PublicScaling, RowMap, release_parquet
-from botorch_private.curator.large import release_parquet as driver
+from botorch_private.curator.large import steps
 
 SCALING = PublicScaling([0.0, 0.0], [10.0, 1.0], names=["age", "dose"])
 N, FILES = 1600, 16
@@ -50,7 +50,7 @@ def test_with_a_seed_it_is_bit_for_bit_that_of_one_process(source):
 
 def test_a_worker_that_dies_in_the_middle_leaves_one_noise_for_each_row(source, monkeypatch):
     ray_cluster()
-    original = driver.scatter
+    original = steps.scatter
 
     def dying(number, file, work):
         """Dies once with a piece half written, once with it written and not reported."""
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_in_the_middle_leaves_one_noise_for_each_row(source, 
             os._exit(9)
         return done
 
-    monkeypatch.setattr(driver, "scatter", dying)
+    monkeypatch.setattr(steps, "scatter", dying)
     ledger = Ledger()
     parts = released(source, "out", engine="ray", ledger=ledger)
     order = RowMap.load(source.parent / "out.map").permutation
@@ -84,3 +84,22 @@ def test_workers_share_no_noise(source):
     parts = released(source, "out", engine="ray")
     rows = parts.whole().candidates
     assert len(torch.unique(rows, dim=0)) == N
+
+
+def test_no_record_comes_into_logs_and_no_noised_row_either(source):
+    """Ray carries names of files, counts and digests: its folder holds no number of the table."""
+    ray = ray_cluster()
+    parts = released(source, "out", engine="ray")
+    secret = [pd.read_parquet(file).to_numpy() for file in source.iterdir()]
+    secret.append(parts.whole().candidates.numpy())
+    wanted = {number.tobytes() for some in secret for number in some[1:-1].ravel()}
+    wanted |= {repr(float(number)).encode() for some in secret for number in some[1:-1].ravel()}
+    session = Path(ray._private.worker._global_node.get_session_dir_path())
+    looked_at = 0
+    for file in filter(Path.is_file, session.rglob("*")):
+        content = file.read_bytes()
+        looked_at += len(content)
+        found = {content[i : i + 8] for i in range(len(content) - 7)} & wanted
+        assert not found, file
+        assert not {word for word in content.split() if word in wanted}, file
+    assert looked_at > 1000

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pyarrow import parquet
 from scipy.stats import chi2
 
 from botorch_private import (
@@ -24,6 +25,7 @@ from botorch_private import (
     Modeler,
     NoisyProjection,
     Number,
+    OutcomeMechanism,
     PrivacyGuarantee,
     PublicScaling,
     Release,
@@ -34,8 +36,10 @@ from botorch_private import (
     audit,
     release_parquet,
 )
+from botorch_private.curator.large import assemble as assembling
 from botorch_private.curator.large import gather as gathering
 from botorch_private.curator.large import release_parquet as driver
+from botorch_private.curator.large import room, steps
 from botorch_private.curator.large import scatter as scattering
 from botorch_private.curator.publish import publish
 
@@ -163,6 +167,26 @@ def test_a_seed_voids_the_guarantee(table, tmp_path):
     assert not parts.guarantee.holds
 
 
+def test_no_task_draws_what_another_one_drew_here_or_in_another_release(table, tmp_path):
+    for i in range(1, FILES):
+        shutil.copy(table[0] / "stays-0.parquet", table[0] / f"stays-{i}.parquet")
+    rows = [released(table, tmp_path / f"out{i}").whole().candidates for i in range(2)]
+    assert len(torch.unique(torch.cat(rows), dim=0)) == 2 * N
+    orders = [RowMap.load(tmp_path / f"out{i}.map").permutation for i in range(2)]
+    assert int((orders[0] == orders[1]).sum()) < 12  # 1 is expected; Poisson, 1 time in 10^9
+
+
+def test_parts_say_nothing_of_their_rows_beside_them(table, tmp_path):
+    """Such as the smallest and the largest of a part, which parquet files say by themselves."""
+    released(table, tmp_path / "out")
+    for file in (tmp_path / "out").glob("*.parquet"):
+        facts = parquet.read_metadata(file)
+        assert set(facts.metadata) == {b"ARROW:schema"}  # names and types
+        for group in range(facts.num_row_groups):
+            columns = [facts.row_group(group).column(i) for i in range(facts.num_columns)]
+            assert not any(column.is_stats_set for column in columns)
+
+
 def test_nobody_else_can_read_the_map(table, tmp_path):
     released(table, tmp_path / "out")
     folder = tmp_path / "out.map"
@@ -197,7 +221,7 @@ def killed_after(monkeypatch, module, name, calls):
         done[0] += 1
         return original(*arguments)
 
-    monkeypatch.setattr(driver, name, task)
+    monkeypatch.setattr(steps, name, task)
 
 
 @pytest.mark.parametrize(
@@ -206,22 +230,22 @@ def killed_after(monkeypatch, module, name, calls):
 def test_a_killed_release_goes_on_and_draws_no_second_noise(table, tmp_path, monkeypatch, name, calls):
     ledger = Ledger(path=tmp_path / "ledger.json")
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, name, calls)
+        killed_after(patched, steps, name, calls)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out", ledger=ledger)
     assert not (tmp_path / "out").exists()
     work = tmp_path / "out.work"
-    before = {p.name: np.load(p / scattering.ROWS) for p in work.glob("piece-*")}
+    before = {p.name: np.load(p / scattering.ROWS) for p in work.glob("drawn-*/piece-*")}
     assert len(before) == (calls if name == "scatter" else FILES)
     drawn = []
-    original = driver.scatter
+    original = steps.scatter
 
     def counted(number, file, some):
         if not some.piece(number).exists():
             drawn.append(number)
         return original(number, file, some)
 
-    monkeypatch.setattr(driver, "scatter", counted)
+    monkeypatch.setattr(steps, "scatter", counted)
     parts = released(table, tmp_path / "out", ledger=ledger)
     assert len(drawn) == FILES - len(before)
     rows = {row.tobytes() for row in parts.whole().candidates.numpy()}
@@ -245,7 +269,7 @@ def test_a_release_is_charged_once_wherever_it_is_killed(table, tmp_path, monkey
         else:
             rename = os.rename
             patched.setattr(
-                driver.os, "rename", lambda a, b: stop() if str(b).endswith("out") else rename(a, b)
+                assembling.os, "rename", lambda a, b: stop() if str(b).endswith("out") else rename(a, b)
             )
         with pytest.raises(KilledError):
             released(table, tmp_path / "out", ledger=ledger)
@@ -256,18 +280,27 @@ def test_a_release_is_charged_once_wherever_it_is_killed(table, tmp_path, monkey
     assert RowMap.load(tmp_path / "out.map").release == parts.identity
 
 
+def test_what_is_promised_about_answers_is_entered_too_and_once(table, tmp_path, monkeypatch):
+    answers = OutcomeMechanism(1.0, 0.0, (0.0, 1.0)).guarantee()
+    ledger = Ledger()
+    begin(monkeypatch, table, tmp_path / "out", ledger=ledger, outcome_guarantee=answers)
+    parts = go_on(table, tmp_path / "out", ledger=ledger, outcome_guarantee=answers)
+    assert [entry.guarantee for entry in ledger.entries] == [parts.guarantee, answers]
+    assert parts.public["outcome_guarantee"] == answers
+
+
 @pytest.mark.slow
 def test_a_killed_process_leaves_nothing_or_a_whole_release(table, tmp_path):
     script = (
         "import os, sys\n"
         "from botorch_private import NoisyProjection, PublicScaling, release_parquet\n"
-        "from botorch_private.curator.large import release_parquet as driver\n"
-        "original, left = driver.gather, [2]\n"
+        "from botorch_private.curator.large import steps\n"
+        "original, left = steps.gather, [2]\n"
         "def gather(*arguments):\n"
         "    if not left[0]: os._exit(9)\n"
         "    left[0] -= 1\n"
         "    return original(*arguments)\n"
-        "if sys.argv[3] == 'die': driver.gather = gather\n"
+        "if sys.argv[3] == 'die': steps.gather = gather\n"
         "scaling = PublicScaling([0, 0], [10, 1], names=['age', 'dose'])\n"
         "release_parquet(sys.argv[1], sys.argv[2], scaling, NoisyProjection(3.0), bucket_bytes=4096)\n"
     )
@@ -280,7 +313,7 @@ def test_a_killed_process_leaves_nothing_or_a_whole_release(table, tmp_path):
 
 def test_other_settings_do_not_go_on_with_what_was_begun(table, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 1)
+        killed_after(patched, steps, "scatter", 1)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out")
     with pytest.raises(ValueError, match="begun with other files or settings"):
@@ -289,7 +322,7 @@ def test_other_settings_do_not_go_on_with_what_was_begun(table, tmp_path, monkey
 
 def test_a_table_that_changed_meanwhile_is_refused(table, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 1)
+        killed_after(patched, steps, "scatter", 1)
         with pytest.raises(KilledError):
             released(table, tmp_path / "out")
     file = table[0] / "stays-3.parquet"
@@ -301,7 +334,7 @@ def test_a_table_that_changed_meanwhile_is_refused(table, tmp_path, monkeypatch)
 def begin(monkeypatch, table, target, scaling=SCALING, mechanism=None, **options):
     """A call that is killed once two files have their noise."""
     with monkeypatch.context() as patched:
-        killed_after(patched, driver, "scatter", 2)
+        killed_after(patched, steps, "scatter", 2)
         with pytest.raises(KilledError):
             go_on(table, target, scaling, mechanism, **options)
 
@@ -441,7 +474,7 @@ def test_a_budget_that_is_too_small_is_said_before_anything_is_drawn(table, tmp_
 
 def test_a_full_disk_is_said_before_anything_is_spent(table, tmp_path, monkeypatch):
     ledger = Ledger(path=tmp_path / "ledger.json")
-    monkeypatch.setattr(driver.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
     with pytest.raises(OSError, match="must be on a disk with room"):
         released(table, tmp_path / "out", ledger=ledger)
     assert ledger.entries == ()

@@ -205,7 +205,7 @@ def test_a_noised_answer_that_was_read_is_not_corrected(serve):
 
 # --- who may do what ---
 
-FIRST = [(method, path.replace("{number}", "1")) for method, path in OPERATIONS]
+FIRST = [(method, path.replace("{number}", "1").replace("{part}", "0")) for method, path in OPERATIONS]
 
 
 @pytest.mark.parametrize(("method", "path"), FIRST)

@@ -47,6 +47,7 @@ from botorch_private import (
     Number,
     Observation,
     OutcomeMechanism,
+    PartsOracle,
     PrivacyGuarantee,
     PrivacyLeakWarning,
     PrivateProjectionTransform,
@@ -208,6 +209,9 @@ def large_tables(scaling: PublicScaling) -> Modeler:
     places = RowMap.load("released.map")
     path, row, record = places.place(0)
     first: Tensor = parts.read(0)
+    cost = places.read(places.place(0), ["cost"])["cost"]
+    oracle = PartsOracle(parts, places, lambda place: float(place.row), max_queries=6)
+    print(cost, run(oracle, Modeler(parts), rounds=6), oracle.queries_left)
     print(path, row + record, places.permutation.shape, first.shape, parts.guarantee, parts.identity)
     return Modeler(ReleasedParts.load("released").whole())
 

@@ -1,0 +1,1 @@
+"""Making a folder whose release is in parts; a server needs none of it."""
