@@ -15,6 +15,7 @@ FORMATS = {  # what our own files say of themselves, and what they are called
     "botorch-private release in parts": "the manifest of a release in parts",
     "botorch-private release begun": "the plan of an unfinished release",
     "botorch-private row map": "the map of a release in parts",
+    "botorch-private folder begun": "what an unfinished folder was begun with",
     "botorch-private ledger": "a ledger",
     "botorch-private notifications": "the state of notifications",
     "botorch-private events": "a file of events",
