@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.file_kind import HEAD, called, other_kind
 from botorch_private._base.foreign import or_refuse
 
 
@@ -45,8 +46,10 @@ class FileFormat:
         Raises:
             ValueError: If it is no file of this kind, or of a version that is not read.
         """
-        if not isinstance(found, Mapping) or found.get("format") != self.name:
-            raise self.refusal(path, "is not one")
+        name = found.get("format") if isinstance(found, Mapping) else None
+        if name != self.name:
+            raise self.refusal(path, called(name) or "is not one")
+        assert isinstance(found, Mapping)
         version = str(found.get("format_version"))
         oldest = max(1, self.version - 1) if self.oldest is None else self.oldest
         if version not in map(str, range(oldest, self.version + 1)):
@@ -66,13 +69,20 @@ class FileFormat:
         Raises:
             ValueError: If it is something else, damaged, altered, or of a version that is not read.
         """
-        values = or_refuse(
-            lambda: json.loads(content), lambda: self.refusal(path, "is truncated or damaged")
-        )
+        values = or_refuse(lambda: json.loads(content), lambda: self.unreadable(content, path))
         self.require(values, path)
         if self.digest and values.pop("sha256", None) != _digest(values):
             raise self.refusal(path, "was changed after saving")
         return {name: value for name, value in values.items() if name not in self.header}
+
+    def unreadable(self, content: bytes, path: Path) -> ValueError:
+        """The error about a file that cannot be read, which says what else it may be.
+
+        Args:
+            content: Its first bytes, 4,096 of them or more if there are.
+            path: Of the file.
+        """
+        return self.refusal(path, other_kind(content[:HEAD], self.name) or "is truncated or damaged")
 
     def refusal(self, path: Path, why: str) -> ValueError:
         """The error about a file that cannot be used."""

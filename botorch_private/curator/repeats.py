@@ -24,7 +24,9 @@ _CLOSE = 1e-3  # units
 _CHUNK_ENTRIES = 2**21
 
 
-def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling | None) -> None:
+def refuse_repeats(
+    joining: Tensor, table: Tensor, scaling: PublicScaling | None, *, first_row: int = 0
+) -> None:
     """Refuse records that are in the table already, and warn of some that nearly are.
 
     Both are for the curator's eyes only: they depend on the data.
@@ -33,6 +35,7 @@ def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling | None
         joining: ``m x d`` raw records.
         table: ``n x d`` raw records that were released before.
         scaling: Of both; None: there is none, and only equal records are found.
+        first_row: Number of the first joining record in messages.
 
     Raises:
         ValueError: If a joining record is within a step of the grid from one of the table.
@@ -47,15 +50,15 @@ def refuse_repeats(joining: Tensor, table: Tensor, scaling: PublicScaling | None
         same, close = _nearby(scaling.scale_rows(joining).numpy(), table, scaling)
     if same.any():
         raise ValueError(
-            f"records must be of people who are not in the table, but {_which(same)} the same, after "
-            f"clipping, as one of the table: those people would be released twice, and charged once. "
-            f"Leave them out; or say repeats=True, which charges everybody for the new rows"
+            f"records must be of people who are not in the table, but {_which(same, first_row)} the "
+            f"same, after clipping, as one of the table: those people would be released twice, and "
+            f"charged once. Leave them out; or say repeats=True, which charges everybody for new rows"
         )
     if close.any():
         warnings.warn(
-            f"records should be of people who are not in the table, but {_which(close)} within "
-            f"{_CLOSE:g} units of one of the table: if they are of the same people, those people are "
-            f"released twice, and are charged for one release only. Say repeats=True then",
+            f"records should be of people who are not in the table, but {_which(close, first_row)} "
+            f"within {_CLOSE:g} units of one of the table: if they are of the same people, those people "
+            f"are released twice, and are charged for one release only. Say repeats=True then",
             PrivacyLeakWarning,
             stacklevel=3,
         )
@@ -77,6 +80,6 @@ def _nearby(joining: np.ndarray, table: Tensor, scaling: PublicScaling) -> tuple
     return same, close
 
 
-def _which(rows: np.ndarray) -> str:
-    first, others = int(np.flatnonzero(rows)[0]), int(rows.sum()) - 1
+def _which(rows: np.ndarray, first_row: int) -> str:
+    first, others = int(np.flatnonzero(rows)[0]) + first_row, int(rows.sum()) - 1
     return f"that in row {first}{f' and {others} more are' if others else ' is'}"

@@ -17,6 +17,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from botorch_private._base import validate
+from botorch_private._base.file_kind import HEAD
 from botorch_private._base.file_name import utf8_name
 from botorch_private._base.host_state import on_cpu_by_default
 from botorch_private._base.versioned import FileFormat
@@ -230,7 +231,8 @@ class Release:
             pass
         if candidates is None:
             # Outside of the handler: what safetensors says of a file may be a piece of it.
-            raise FORMAT.refusal(path, "is truncated or damaged")
+            with path.open("rb") as file:
+                raise FORMAT.unreadable(file.read(HEAD), path)
         settings = metadata.get("settings", "")
         written = FORMAT if version == FORMAT.version else FIRST_FORMAT
         if _digest(written, candidates, settings) != metadata.get("sha256"):

@@ -14,6 +14,20 @@ _SLICE = 25.0  # seconds of waiting after which somebody who watches sees a sign
 _log = logging.getLogger(__name__)
 
 
+class BudgetError(ValueError):
+    """The curator's budget is smaller than the rounds that are wanted.
+
+    Args:
+        message: In the words of the library.
+        left: Measurements that the curator allows for beside what is open.
+        waiting: Questions that are open.
+    """
+
+    def __init__(self, message: str, left: int, waiting: int) -> None:
+        super().__init__(message)
+        self.left, self.waiting = left, waiting
+
+
 def keep_open(
     curator: OpenCurator,
     modeler: Modeler,
@@ -42,8 +56,9 @@ def keep_open(
             are open then stay open.
 
     Raises:
-        ValueError: If the curator's budget is smaller than ``rounds``; answers so far are told, and
-            nothing new is asked then. Also if the curator withdraws so many rows that none is left.
+        BudgetError: If the curator's budget is smaller than ``rounds``; answers so far are told, and
+            nothing new is asked then.
+        ValueError: If the curator withdraws so many rows that none is left.
         RemoteError: If other modelers spend the budget meanwhile; first all that is open is waited for
             and told. Rows that were refused are no longer pending.
     """
@@ -155,7 +170,9 @@ def _refuse_more_than_the_budget(curator: OpenCurator, rounds: int, missing: int
     # Open questions are counted as spent already.
     if left is not None and missing > left + waiting:
         answered = f", {rounds - missing} of which were answered just now" if missing < rounds else ""
-        raise ValueError(
+        raise BudgetError(
             f"rounds must be at most the curator's {left} queries left and {waiting} that are open, got "
-            f"{rounds}{answered}"
+            f"{rounds}{answered}",
+            left,
+            waiting,
         )

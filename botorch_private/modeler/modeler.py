@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -188,7 +188,8 @@ class Modeler(Findings):
         """Write all that this modeler needs to go on: settings, history, pending and skipped rows.
 
         The file (JSON) appears whole or not at all, and only its owner can read it, since it holds
-        outcomes. It knows the release by its SHA-256, O(n r), and holds none of its rows.
+        outcomes. It knows the release by its SHA-256, which the first call computes in O(n r), and holds
+        none of its rows.
 
         Args:
             path: File to write; one that is there is replaced.
@@ -203,9 +204,10 @@ class Modeler(Findings):
             >>> Modeler.load("search.json", release).ask() == modeler.ask()
             True
         """
+        identity, rows = self._hashes
         ModelerState(
-            release=self.release.identity,
-            rows=rows_of(self.release),
+            release=identity,
+            rows=rows,
             settings={name: getattr(self, name) for name in SETTINGS},
             history=[(row, value) for row, value in self._told.items()],
             pending=self.pending,
@@ -282,6 +284,11 @@ class Modeler(Findings):
             ValueError: If nothing was told yet.
         """
         return self.history.best
+
+    @cached_property
+    def _hashes(self) -> tuple[str, tuple[int, str] | None]:
+        """SHA-256 of the release, and of its rows: they stay, and a search is saved at each answer."""
+        return self.release.identity, rows_of(self.release)
 
     def _observed(self) -> list[Observation]:
         """All answers as the model has them."""

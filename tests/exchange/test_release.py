@@ -18,6 +18,9 @@ D = 3
 SEED = 7_654_321_987
 REFUSALS = {
     "damaged": "^path must be a whole release file, .* is truncated or damaged$",
+    "empty": "^path must be a whole release file, .* is empty$",
+    "table": "^path must be a whole release file, .* looks like a table$",
+    "archive": "^path must be a whole release file, .* looks like a zip archive, as workbooks are$",
     "altered": "^path must be a whole release file, .* was changed after saving$",
     "foreign": "^path must be a whole release file, .* is not one$",
     "version": "^path must be a whole release file, .* is of another version: upgrade",
@@ -160,7 +163,7 @@ def test_a_file_truncated_anywhere_is_refused(small):
     content = small.read_bytes()
     for length in range(len(content)):
         small.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=REFUSALS["damaged"]):
+        with pytest.raises(ValueError, match=REFUSALS["damaged" if length else "empty"]):
             Release.load(small)
 
 
@@ -247,11 +250,19 @@ def test_another_safetensors_file_is_refused(tmp_path):
             Release.load(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 8, b"index,value\n1,2\n", pickle.dumps([1, 2])])
-def test_a_file_of_another_kind_is_refused(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"", "empty"),
+        (b"\0" * 8, "damaged"),
+        (b"index,value\n1,2\n", "table"),
+        (pickle.dumps([1, 2]), "damaged"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path, content, refusal):
     path = tmp_path / "other"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=REFUSALS["damaged"]):
+    with pytest.raises(ValueError, match=REFUSALS[refusal]):
         Release.load(path)
 
 
@@ -275,7 +286,7 @@ def test_a_pickle_is_never_executed(tmp_path):
     with pytest.raises(ValueError, match=REFUSALS["damaged"]):
         Release.load(path)
     torch.save({"candidates": Attack()}, path)
-    with pytest.raises(ValueError, match=REFUSALS["damaged"]):
+    with pytest.raises(ValueError, match=REFUSALS["archive"]):
         Release.load(path)
     assert not ran.exists()
 

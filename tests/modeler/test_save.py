@@ -26,8 +26,9 @@ from botorch_private import (
     TopK,
 )
 from botorch_private._base import whole_file
+from botorch_private.exchange import release
 from botorch_private.modeler import latest_fit
-from botorch_private.modeler.state import FORMAT
+from botorch_private.modeler.state import FORMAT, ModelerState
 
 N = 30
 ROWS = torch.randn(N, 2, generator=seeded(0), dtype=torch.float64)
@@ -187,6 +188,18 @@ def test_a_file_is_for_its_owner_and_holds_no_row_of_the_release(tmp_path):
     assert str(float(ROWS[3, 0])) not in path.read_text()
 
 
+def test_a_release_is_hashed_once_however_often_a_search_is_saved(tmp_path, monkeypatch):
+    hashed, digest = [], release.release_digest
+    monkeypatch.setattr(release, "release_digest", lambda *each: hashed.append(1) or digest(*each))
+    modeler = Modeler(RELEASE)
+    for row in range(4):
+        modeler.tell(row, OUTCOMES[row])
+        modeler.save(tmp_path / "search.json")
+    assert len(hashed) == 2  # all of it, and its rows alone
+    state = ModelerState.load(tmp_path / "search.json")
+    assert (state.release, state.rows) == (RELEASE.identity, (N, RELEASE.rows_digest()))
+
+
 def test_another_release_is_refused_and_the_same_one_read_again_is_not(tmp_path):
     path = tmp_path / "search.json"
     Modeler(RELEASE).save(path)
@@ -211,7 +224,7 @@ def test_a_file_that_is_damaged_newer_or_something_else_is_refused(tmp_path):
     values = FORMAT.loads(whole, path)
     cases = [
         (whole[:-20], "is truncated or damaged"),
-        (b"", "is truncated or damaged"),
+        (b"", "is empty"),
         (whole.replace(b"1.5", b"NaN"), "was changed after saving"),
         (whole.replace(b"1.5", b"2.5"), "was changed after saving"),
         (b"[]", "is not one"),

@@ -108,7 +108,7 @@ def clinic(folder):
     """The same, served: what one of its tokens gets from a path."""
     folder.refuse_strangers()
     with folder.lock():
-        store = folder.open()
+        store = folder.open(locked=True)
         with TestClient(create_app(folder, store)) as client:
 
             def request(who, method, path, **options):

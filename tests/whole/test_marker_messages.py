@@ -183,6 +183,7 @@ REVIEWED = {
         "self._features",
         "status",
         "stop",
+        "version",
     ],
     "words of our own, chosen from a few": [
         "', '.join(KINDS)",

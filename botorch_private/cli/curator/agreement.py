@@ -42,7 +42,7 @@ def agreed(options: argparse.Namespace, words: str, fit: RangeFit) -> bool:
     _show(options, words)
     clipping, leak = fit.clipping_words(), fit.leak_words()
     warnings = [f"Warning: {words}." for words in (clipping, leak) if words]
-    _show(options, "\n\n".join([fit.table(), *warnings]))
+    _show(options, "\n\n".join(filter(None, [fit.table(), fit.filled_table(), *warnings])))
     if options.yes:
         if fit.spoiled and not options.accept_clipped:
             names = ", ".join(each.name for each in fit.spoiled)

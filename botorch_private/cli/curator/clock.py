@@ -45,7 +45,7 @@ def _clock(options: argparse.Namespace) -> int:
                 f"server and run this again with --accept."
             )
         return 0
-    with refusals(options), Folder(options.folder).lock(), opened(options) as store:
+    with refusals(options), Folder(options.folder).lock(), opened(options, locked=True) as store:
         if store.clock.ahead() < NOTICED:
             print("There is nothing to mend.")
             return 0

@@ -25,15 +25,20 @@ def add_folder_command(
 
 
 @contextmanager
-def opened(options: argparse.Namespace) -> Iterator[Store]:
-    """The database of ``options.folder``; where it refuses something, the command fails."""
+def opened(options: argparse.Namespace, *, locked: bool = False) -> Iterator[Store]:
+    """The database of ``options.folder``; where it refuses something, the command fails.
+
+    Args:
+        options: Of the command.
+        locked: See `Folder.open`.
+    """
     from botorch_private.curator.service.folder import Folder
     from botorch_private.curator.service.question import ServiceError
 
     with (
         refusals(options, ServiceError),
         usable(options.folder),
-        closing(Folder(options.folder).open()) as store,
+        closing(Folder(options.folder).open(locked=locked)) as store,
     ):
         yield store
 

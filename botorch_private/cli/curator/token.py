@@ -72,8 +72,10 @@ def _new(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     with opened(options) as store:
-        now = store.clock()
-        for token in store.tokens.all():
+        now, tokens = store.clock(), store.tokens.all()
+        if tokens:
+            print(f"{'number':>6}  {'role':<8} {'state':<20} name")
+        for token in tokens:
             state = "valid"
             if token.has_expired:
                 state = f"expired {(token.expires or '')[:10]}"
@@ -81,7 +83,7 @@ def _list(options: argparse.Namespace) -> int:
                 state = f"revoked {token.revoked[:10]}"
             elif token.expires:
                 state = f"{'expired' if token.expires <= now else 'until'} {token.expires[:10]}"
-            print(f"{token.id:>4}  {token.role:<8} {state:<20} {token.name}")
+            print(f"{token.id:>6}  {token.role:<8} {state:<20} {token.name}")
     return 0
 
 

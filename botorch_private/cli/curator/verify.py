@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,20 +30,31 @@ def add(verbs: Any) -> None:
     parser.add_argument(
         "folder", type=Path, metavar="FILE", help="what 'export --events' wrote, or the curator's folder"
     )
-    parser.add_argument("--kept", metavar="HASH", help="hash of an event that was kept elsewhere")
+    parser.add_argument(
+        "--kept", type=_hash, metavar="HASH", help="hash of an event that was kept elsewhere"
+    )
+
+
+def _hash(text: str) -> str:
+    """A hash as it may be written down: a slip of the pen is no trail that was changed."""
+    found = "".join(text.split()).lower()
+    if not re.fullmatch("[0-9a-f]{64}", found):
+        raise argparse.ArgumentTypeError(
+            f"must be the hash of an event, 64 digits of 0 to 9 and a to f, got {len(found)} characters"
+        )
+    return found
 
 
 def _verify(options: argparse.Namespace) -> int:
     from botorch_private.curator.service.trail_check import check_database
     from botorch_private.curator.service.trail_file import check_file
 
-    kept = None if options.kept is None else options.kept.strip().lower()
     if options.folder.is_dir():
         with opened_to_read(options) as reading, reading.one_moment():
-            checked = check_database(reading, kept)
+            checked = check_database(reading, options.kept)
     else:
         with refusals(options, arguments={"path": "FILE"}):
-            checked = check_file(options.folder, kept)
+            checked = check_file(options.folder, options.kept)
     return say(checked)
 
 

@@ -1,4 +1,4 @@
-"""What somebody sees while a search goes on: a bar on a terminal, a line an answer elsewhere."""
+"""What somebody sees while a search goes on: a bar on a terminal, else a line an answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 from tqdm import tqdm
 
 from botorch_private.cli.optimize.result import answer_words
+from botorch_private.cli.streams import warn
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.stopping import BoundSoFar
+
+_FIRST_SIGN = 60.0  # seconds without an answer; the next sign comes after twice as long, and so on
+_LONGEST_SILENCE = 86_400.0
 
 
 class Progress:
@@ -30,6 +34,7 @@ class Progress:
         self._skipped = set(modeler.skipped)
         self._since = time.monotonic()
         self._bar = None
+        self._next_sign: float | None = None  # seconds of waiting after which a line says so
         if sys.stderr.isatty():
             self._bar = tqdm(total=rounds, initial=len(self._known), desc="measured")
 
@@ -45,10 +50,19 @@ class Progress:
 
     def waiting(self) -> None:
         """Show that it still waits."""
-        if self._bar is not None and self._modeler.pending:
-            self._bar.set_postfix_str(
-                f"{self._best()}, waiting {_duration(time.monotonic() - self._since)}"
-            )
+        pending = len(self._modeler.pending)
+        if not pending:
+            return
+        waited = time.monotonic() - self._since
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{self._best()}, waiting {_duration(waited)}")
+        elif self._next_sign is None:
+            self._next_sign = _FIRST_SIGN
+            warn(f"Waiting for answers: {pending} open. Stop by Ctrl-C; the same command goes on.")
+        elif waited >= self._next_sign:
+            while self._next_sign <= waited:
+                self._next_sign += min(self._next_sign, _LONGEST_SILENCE)
+            warn(f"Still waiting after {_duration(waited)}: {pending} open.")
 
     def close(self) -> None:
         """Leave the terminal as it was."""
@@ -59,6 +73,8 @@ class Progress:
         before = self._known.get(index)
         self._known[index] = value
         self._since = time.monotonic()
+        if self._next_sign is not None:
+            self._next_sign = _FIRST_SIGN
         if before is not None:
             self._say(
                 f"row {index} was corrected from {self._shown(before, '')} to {self._shown(value)}"

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import torch
 from filelock import FileLock, Timeout
 
-from botorch_private._base import validate
 from botorch_private._base.whole_file import require_folder
 from botorch_private.cli.documents.optimize import OptimizeDocument
-from botorch_private.cli.goal import option_of
 from botorch_private.cli.optimize.placed import keep_parts
 from botorch_private.cli.optimize.progress import Progress
 from botorch_private.cli.optimize.result import result
+from botorch_private.cli.optimize.settings import (
+    begun,
+    new_modeler,
+    require_as_many_initial,
+    require_outcomes,
+    require_the_same,
+)
 from botorch_private.cli.plots import plot_best, require_matplotlib
 from botorch_private.exchange.goals import Above, Goal, Target, goal_from_dict
-from botorch_private.exchange.release import Release
-from botorch_private.exchange.released_parts import ReleasedParts
 from botorch_private.modeler.history import History
-from botorch_private.modeler.keep_open import keep_open
+from botorch_private.modeler.keep_open import BudgetError, keep_open
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
 from botorch_private.modeler.remote.transport import RemoteError
@@ -35,7 +37,6 @@ from botorch_private.modeler.state import ModelerState
 from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
 
 _SECONDS_BETWEEN_PLOTS = 30.0
-_LARGEST_SEED = 2**63 - 1
 
 
 def search(
@@ -68,9 +69,9 @@ def search(
     _check_paths(state_file, release_file, plot_file)
     with _alone(state_file):
         state = ModelerState.load(state_file) if state_file.exists() else None
-        settled = _begun(settings) if state is None else {"seed": state.seed, **state.settings}
+        settled = begun(settings) if state is None else {"seed": state.seed, **state.settings}
         if state is not None:
-            _require_the_same(settings, state_file, settled, state.goal)
+            require_the_same(settings, state_file, settled, state.goal)
         if stop_below is not None:
             require_exploring(settled.get("beta_scale"))
         with RemoteCurator(
@@ -85,14 +86,14 @@ def search(
             if state is None:
                 goal = settled.pop("goal", None)
                 goal = curator.goal if goal is None else goal_from_dict(goal)
-                _require_outcomes(goal, curator, known_file, stop_below)
-                modeler = _new_modeler(release, settled, goal, placed)
+                require_outcomes(goal, curator, known_file, stop_below)
+                modeler = new_modeler(release, settled, goal, placed)
                 print(f"{curator.guarantee}\n")
             else:
-                _require_outcomes(state.goal, curator, known_file, stop_below)
+                require_outcomes(state.goal, curator, known_file, stop_below)
                 modeler = Modeler.load(state_file, release, **placed)
-                _require_as_many_initial(settings, state_file, modeler)
-                print(_going_on(modeler, state_file))
+                require_as_many_initial(settings, state_file, modeler)
+                print(_going_on(modeler, state_file, state))
             if answered and state is None:
                 _tell(modeler, curator.all_answers(), "--answered", rounds)
             if known_file is not None:
@@ -121,6 +122,8 @@ def search(
                     waiting=progress.waiting,
                     enough=enough.reached,
                 )
+            except BudgetError as error:
+                raise _too_many(rounds, len(modeler.history), error) from None
             except RemoteError as error:
                 raise RemoteError(error.code, f"{error}\n{how_to_go_on(state_file)}") from None
             finally:
@@ -131,6 +134,7 @@ def search(
             print(result(modeler, curator.outcome_unit))
             if modeler.skipped:
                 print(f"Given up: {len(modeler.skipped)}, which the curator did not measure.")
+            _tell_joined(curator)
             bound, sentence = bounds.latest(), None
             if bound is not None:
                 sentence = modeler.pursuit.sentence(bound, PROBABILITY, curator.outcome_unit)
@@ -212,94 +216,29 @@ def _alone(state: Path) -> FileLock:
     return lock
 
 
-def _begun(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a new search, with a seed that is kept."""
-    settings = {"seed": secrets.randbelow(2**32), **given}
-    if settings.get("beta_scale") is not None:
-        validate.positive(beta_scale=settings["beta_scale"])  # before anybody is asked for anything
-    if settings.get("outcome_noise") is not None:
-        validate.probability(outcome_noise=settings["outcome_noise"])
-    if settings["seed"] > _LARGEST_SEED:
-        raise ValueError(f"--seed must be at most 2^63 - 1, got {settings['seed']}")
-    return settings
-
-
-def _require_outcomes(
-    goal: Goal, curator: RemoteCurator, known_file: Path | None, stop_below: float | None
-) -> None:
-    """Refuse what is not of the outcomes that the curator answers with, before anything is asked."""
-    names = curator.outcome_names
-    if goal.names and not names:
-        raise ValueError(
-            f"{option_of(goal.to_dict())} must be left out, since the curator answers with one number"
-        )
-    if not names:
-        return
-    shown = ", ".join(names)
-    if not goal.names:
-        raise ValueError(
-            f"{option_of(goal.to_dict())} must be about one of several outcomes: say --of NAME, or "
-            f"--weight NAME=W, of {shown}"
-        )
-    if not set(goal.names) <= set(names):
-        raise ValueError(
-            f"{option_of(goal.to_dict())} must be about outcomes that the curator answers with: {shown}"
-        )
-    for option, given in (("--known", known_file), ("--stop-below", stop_below)):
-        if given is not None:
-            raise ValueError(f"{option} must be left out where records have several outcomes")
-
-
-def _new_modeler(
-    release: Release | ReleasedParts,
-    settings: Mapping[str, Any],
-    goal: Goal,
-    placed: Mapping[str, Any],
-) -> Modeler:
-    if settings.get("denoise") and release.cells is not None:
-        raise ValueError(
-            "denoise must be left out for a release of labels: the model takes lies into account by "
-            "itself"
-        )
-    arguments = {name: value for name, value in settings.items() if name != "seed"}
-    generator = torch.Generator().manual_seed(settings["seed"])
-    return Modeler(release, goal=goal, generator=generator, **arguments, **placed)
-
-
-def _require_the_same(
-    given: Mapping[str, Any], state: Path, kept: Mapping[str, Any], goal: Goal
-) -> None:
-    """Refuse settings that are given again and are not those that a search was begun with."""
-    if "goal" in given and goal_from_dict(given["goal"]) != goal:
-        raise ValueError(
-            f"{option_of(given['goal'])} must be left out: the search in {state} is for "
-            f"{option_of(goal.to_dict())}; begin another search by another --state"
-        )
-    for name, value in given.items():
-        # (A release may have fewer rows than random ones are wanted.)
-        if name not in ("goal", "n_initial") and kept.get(name) != value:
-            raise _other_setting(name, kept.get(name), value, state)
-
-
-def _require_as_many_initial(given: Mapping[str, Any], state: Path, modeler: Modeler) -> None:
-    wanted, rows = given.get("n_initial"), len(modeler.release.candidates)
-    if wanted is not None and min(wanted, rows) != modeler.n_initial:
-        raise _other_setting("n_initial", modeler.n_initial, wanted, state)
-
-
-def _other_setting(name: str, kept: Any, given: Any, state: Path) -> ValueError:
-    wanted = "left out" if kept in (None, False) else kept
-    return ValueError(
-        f"--{name.replace('_', '-')} must be {wanted} as in {state}, got {given}: change that, or begin "
-        f"another search by another --state"
-    )
-
-
-def _going_on(modeler: Modeler, state: Path) -> str:
+def _going_on(modeler: Modeler, file: Path, state: ModelerState) -> str:
     skipped = f", {len(modeler.skipped)} given up" if modeler.skipped else ""
-    return (
-        f"Going on from {state}: {len(modeler.history)} measured, {len(modeler.pending)} asked{skipped}."
+    text = (
+        f"Going on from {file}: {len(modeler.history)} measured, {len(modeler.pending)} asked{skipped}."
     )
+    rows = len(modeler.release.candidates)
+    if state.rows is None or rows == state.rows[0]:
+        return text
+    joined = rows - state.rows[0]
+    return (
+        f"{text} Records joined the curator's table: {joined} of {rows} rows are new, and searched too."
+    )
+
+
+def _tell_joined(curator: RemoteCurator) -> None:
+    """Say that there are rows by now that this search did not know; nobody needs to hear it."""
+    with suppress(RemoteError):
+        joined = curator.joined
+        if joined:
+            print(
+                f"Records joined the curator's table meanwhile: {joined} further rows are searched when "
+                f"the same command goes on with more --rounds."
+            )
 
 
 def _tell_known(modeler: Modeler, file: Path, rounds: int, *, new: bool) -> None:
@@ -330,6 +269,16 @@ def _check_rounds(rounds: int, modeler: Modeler) -> None:
     rows = len(modeler.release.candidates) - len(modeler.skipped)
     if rounds > rows:
         raise ValueError(f"--rounds must be at most the {rows} rows of the release, got {rounds}")
+
+
+def _too_many(rounds: int, there: int, error: BudgetError) -> ValueError:
+    """The refusal of a budget in numbers that were typed: all measurements of the search count."""
+    most = there + error.waiting + error.left
+    return ValueError(
+        f"--rounds must be at most {most}, got {rounds}: it counts values so far, those of --known "
+        f"included ({there}), open questions ({error.waiting}), and what the curator's budget has left "
+        f"({error.left})"
+    )
 
 
 def _stopped(modeler: Modeler, rounds: int) -> str:

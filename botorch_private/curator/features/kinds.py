@@ -120,7 +120,7 @@ class YesNo:
 
     def __post_init__(self) -> None:
         if not isinstance(self.missing, bool | None):
-            raise ValueError(f"missing of {self.name!r} must be True, False or None")
+            raise ValueError(f"missing of {self.name!r} must be True for yes or False for no")
         if self.yes is None and self.no is None:
             return
         given = [

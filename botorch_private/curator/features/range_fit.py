@@ -7,8 +7,10 @@ process, or at its terminal. It enters no release, no guarantee and no answer of
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -95,9 +97,19 @@ class FeatureFit:
 
 @dataclass(frozen=True)
 class RangeFit:
-    """How a table lies in its declared ranges, feature by feature. For the curator's eyes only."""
+    """How a table lies in its declared ranges, feature by feature. For the curator's eyes only.
+
+    Args:
+        features: Of each feature.
+        filled: Of features that say what a missing value counts as: name, and how many records lack one.
+    """
 
     features: tuple[FeatureFit, ...]
+    filled: tuple[tuple[str, int], ...] = ()
+
+    def with_filled(self, filled: Mapping[str, np.ndarray]) -> RangeFit:
+        """The same, with which records lack a value, as `read_encoded` gives it."""
+        return replace(self, filled=tuple((name, int(lacks.sum())) for name, lacks in filled.items()))
 
     @property
     def much(self) -> tuple[FeatureFit, ...]:
@@ -135,6 +147,18 @@ class RangeFit:
             same = "  all are the same then" if each.useless else ""
             lines.append(f"  {each.name:<{width}}  {each.below:>7}  {each.above:>7}  {each.n:>7}{same}")
         return "\n".join(lines)
+
+    def filled_table(self) -> str:
+        """Count, for each feature, the records without a value that count as declared; empty: none."""
+        rows = [(name, count) for name, count in self.filled if count]
+        if not rows:
+            return ""
+        width, n = max(len("feature"), *(len(name) for name, _ in rows)), self.features[0].n
+        lines = [
+            "Missing values, which count as the ranges declare (missing):",
+            f"  {'feature':<{width}}  {'missing':>7}  {'of':>7}",
+        ]
+        return "\n".join([*lines, *(f"  {name:<{width}}  {count:>7}  {n:>7}" for name, count in rows)])
 
     def clipping_words(self) -> str:
         """Say what clipping spoils; empty where it is little."""

@@ -99,7 +99,11 @@ def read_known(path: str | os.PathLike[str], column: str, *, dialect: Dialect = 
 
 
 def read_encoded(
-    path: str | os.PathLike[str], encoding: Encoding, *, dialect: Dialect = PLAIN
+    path: str | os.PathLike[str],
+    encoding: Encoding,
+    *,
+    dialect: Dialect = PLAIN,
+    filled: dict[str, np.ndarray] | None = None,
 ) -> Tensor:
     """Read the declared features of a table, as the numbers that ``encoding.scaling`` scales.
 
@@ -109,6 +113,8 @@ def read_encoded(
             such as NA. It is refused, unless the feature says what it counts as.
         encoding: The declared features.
         dialect: How the table is written.
+        filled: Gets, for each feature that says what a missing value counts as, which of the ``n``
+            records lack one. It depends on the records: for the curator's eyes only.
 
     Returns:
         ``n x d'`` float64 tensor; its columns are ``encoding.names``.
@@ -121,14 +127,16 @@ def read_encoded(
     path = Path(path)
     numbers = [each.name for each in encoding.features if isinstance(each, Number)]
     texts = [each.name for each in encoding.features if not isinstance(each, Number)]
-    filled = {each.name for each in encoding.features if each.missing is not None}
-    frame = _numbers(path, numbers, dialect, filled=filled) if numbers else None
+    may_lack = [each.name for each in encoding.features if each.missing is not None]
+    frame = _numbers(path, numbers, dialect, filled=may_lack) if numbers else None
     if texts:
         words = _load(path, texts, dialect, texts=True)
         for name in texts:
-            if name not in filled:
+            if name not in may_lack:
                 _refuse_empty_cells(words[name], name, path)
         frame = words if frame is None else frame.join(words)
+    if filled is not None and frame is not None:
+        filled.update({name: frame[name].isna().to_numpy() for name in may_lack})
     return encoding.encode(frame, source=str(path), first_row=FIRST_ROW)
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from botorch_private._base.file_kind import HEAD, is_tar
 from botorch_private._base.versioned import FileFormat
 from botorch_private._base.whole_file import sync_folder
 from botorch_private.curator.service.clock import stamp, system_time
@@ -154,7 +155,7 @@ def restore(path: Path, target: Path, *, end_tokens: bool = False) -> tuple[Back
         os.chmod(place, FOLDER_MODE)
         backup = _unpacked(path, place)
         folder = Folder(place)
-        with closing(folder.open()) as store:
+        with closing(folder.open(locked=True)) as store:
             store.require_sound()
             if not _is_release_of(folder, store.facts, backup.identity):
                 raise FORMAT.refusal(path, "holds another release than its database is of")
@@ -188,6 +189,10 @@ def _mark(connection: sqlite3.Connection, store: Any, backup: Backup, end_tokens
 
 
 def _unpacked(path: Path, place: Path) -> Backup:
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if not is_tar(head):
+        raise FORMAT.unreadable(head, path)
     with path.open("rb") as file, _readable(path), tarfile.open(fileobj=file, mode="r:") as tar:
         first = tar.next()
         if first is None or first.name != MANIFEST or first.size > _LARGEST_MANIFEST:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,10 @@ from botorch_private.exchange.release_digest import digest_of_file
 
 T = TypeVar("T")
 FOLDER_MODE = 0o700
+
+
+class _BusyError(ValueError):
+    """A server uses the folder."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +87,34 @@ class Folder:
         """Locked by the one server that uses the folder."""
         return self.path / "server.lock"
 
-    def open(self) -> Store:
+    def open(self, *, locked: bool = False) -> Store:
         """Open the database.
 
+        Args:
+            locked: Whether the caller holds `lock`, or nobody else knows the folder.
+
         Raises:
-            ValueError: If this is not a curator's folder, or it is damaged.
+            ValueError: If this is not a curator's folder, it is damaged, or a server of an earlier
+                version uses it.
         """
-        store = self._opened(Store)
+        alone = nullcontext if locked else self._without_server
+        store = self._opened(lambda database: Store(database, alone=alone))
         if store.facts.parts is not None:
             store.behind = Behind(self.path, store.facts)
         return store
+
+    @contextmanager
+    def _without_server(self) -> Iterator[None]:
+        """A server of an earlier version would go on writing as before: events without hashes, say."""
+        try:
+            lock = self.lock()
+        except _BusyError:
+            raise ValueError(
+                "an earlier version made it, and a server still uses it: stop that first, so that it "
+                "can become one of this version"
+            ) from None
+        with lock:
+            yield
 
     def open_to_read(self) -> Reading:
         """Open the database for reading alone: also where nothing can be written.
@@ -103,6 +125,7 @@ class Folder:
         return self._opened(read_only)
 
     def _opened(self, open_database: Callable[[Path], T]) -> T:
+        self._require_there()
         released = self.release.is_file() or self.manifest.is_file()
         if not self.database.is_file() or not released:
             raise ValueError(
@@ -124,13 +147,12 @@ class Folder:
         Raises:
             ValueError: If another one is in, or the folder cannot be written.
         """
-        if not self.path.is_dir():  # else the lock would make one
-            raise ValueError(f"folder must be a curator's, but there is no folder {self.path}")
+        self._require_there()  # else the lock would make one
         lock = FileLock(self.lock_file)
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            raise ValueError(
+            raise _BusyError(
                 f"folder must be used by one server at a time, but another one serves {self.path}"
             ) from None
         except OSError as error:
@@ -143,6 +165,10 @@ class Folder:
             lock.release()
             raise
         return lock
+
+    def _require_there(self) -> None:
+        if not self.path.is_dir():
+            raise ValueError(f"folder must be a curator's, but there is no folder {self.path}")
 
     def _finish_growth(self) -> None:
         """After a crash in `grow`: the database says which of two releases is the folder's.

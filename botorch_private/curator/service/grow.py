@@ -26,6 +26,7 @@ from torch import Tensor
 from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private._base.memory import in_words
 from botorch_private._base.whole_file import sync_folder, write_whole
+from botorch_private.curator.features.csv_shape import FIRST_ROW
 from botorch_private.curator.features.dialect import PLAIN, Dialect
 from botorch_private.curator.features.identifiers import checked_identifiers
 from botorch_private.curator.features.range_fit import RangeFit, fit_of
@@ -110,7 +111,7 @@ def grow(
         BudgetError: If the ledger's budget does not allow for it; nobody is asked then.
     """
     folder.refuse_strangers()
-    with folder.lock(), closing(folder.open()) as store:
+    with folder.lock(), closing(folder.open(locked=True)) as store:
         facts, n = store.facts, store.facts.n
         if facts.parts is not None:
             raise ValueError("folder must be of a release in one piece: one in parts cannot grow yet")
@@ -125,7 +126,8 @@ def grow(
             scaling = cells_of(encoding, ranges, cells)
         elif cells is not None:
             raise ValueError("cells must be None for a release of noisy records")
-        records = read_encoded(table, encoding, dialect=dialect)
+        filled: dict[str, np.ndarray] = {}
+        records = read_encoded(table, encoding, dialect=dialect, filled=filled)
         m = len(records) - n
         if m < 1:
             raise ValueError(
@@ -139,7 +141,7 @@ def grow(
         kept = _kept_records(folder, records[:n])
         joining = records[n:]
         if not repeats:
-            refuse_repeats(joining, records[:n], ranges_of(scaling))
+            refuse_repeats(joining, records[:n], ranges_of(scaling), first_row=FIRST_ROW + n)
         _refuse_full_disk(folder, release, records, kept=kept)
         spent_in = ledger_to_grow(table, n, named=ledger, own=folder.ledger)
         promises = [guarantee_of_more(release, m, repeats=repeats)]
@@ -150,7 +152,8 @@ def grow(
         words = _words(table, n, m, promises, spent_in, repeats=repeats)
         if limit != facts.max_queries:
             words += f"\n\nRecords that may be measured: {limit} in all, {facts.max_queries} so far."
-        if not agree(words, fit_of(joining, encoding.scaling)):
+        lacking = {name: lacks[n:] for name, lacks in filled.items()}
+        if not agree(words, fit_of(joining, encoding.scaling).with_filled(lacking)):
             return None
         noise = _grid_noise(answers, m)  # may fail: before it is spent
         with warnings.catch_warnings():

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from botorch_private._base.frames import OUTCOME_REMEDY
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.cells.cells_file import load_cells
@@ -112,7 +114,8 @@ def initialize(
     others += [("identifiers", identifiers), ("person", person), ("known", known)]
     refuse_released(encoding, ranges, others)
     scaling, mechanism = mechanism_of(mechanism, encoding, ranges, cells)
-    records = read_encoded(table, encoding, dialect=dialect)
+    filled: dict[str, np.ndarray] = {}
+    records = read_encoded(table, encoding, dialect=dialect, filled=filled)
     outcomes = names = None
     if columns:
         outcomes = read_table(table, columns, remedy=OUTCOME_REMEDY, dialect=dialect)
@@ -151,7 +154,7 @@ def initialize(
         most=most,
         source=f"{len(encoding.features)} features from {table}",
     )
-    if not agree(told.words, fit_of(records, encoding.scaling)):
+    if not agree(told.words, fit_of(records, encoding.scaling).with_filled(filled)):
         return None
     if privacy_budget is not None:
         past = Ledger(privacy_budget, None if past is None else past.path)

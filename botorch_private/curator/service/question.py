@@ -155,7 +155,9 @@ def question_from(found: sqlite3.Row) -> Question:
     try:
         said = Circumstances(found["measured_on"], found["instrument"], found["comment"])
     except IndexError:  # a folder of an earlier version, which is only read
-        said = UNSAID
+        names = found.keys()
+        columns = ("measured_on", "instrument", "comment")
+        said = Circumstances(*(found[each] if each in names else None for each in columns))
     return Question(
         id=found["id"],
         row=found["row"],

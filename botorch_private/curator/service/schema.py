@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -197,11 +199,23 @@ class FolderFacts:
         return any(each.range is not None for each in self.measured.each)
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Make a database what this version writes: whole, or not at all."""
+def migrate(
+    connection: sqlite3.Connection,
+    alone: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> None:
+    """Make a database what this version writes: whole, or not at all.
+
+    Args:
+        connection: To the database.
+        alone: Entered while it changes. It keeps servers of the version before out, or raises.
+    """
     connection.executescript(ADDED)
-    if _version(connection) == SCHEMA_VERSION:
-        return
+    if _version(connection) != SCHEMA_VERSION:
+        with alone():
+            _migrate(connection)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         for version in range(_version(connection) + 1, SCHEMA_VERSION + 1):  # nobody else was first
@@ -261,11 +275,13 @@ def read_facts(connection: sqlite3.Connection) -> FolderFacts:
     values, there = or_refuse(read, lambda: ValueError(FOREIGN))
     version = values.pop("schema_version", None)
     if isinstance(version, bool) or version not in range(1, SCHEMA_VERSION + 1):
-        shown = version if isinstance(version, int) else "unknown"
-        raise ValueError(
-            f"its version is {shown} where {SCHEMA_VERSION} is needed: if that is newer, upgrade "
-            f"botorch-private"
-        )
+        if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION:
+            raise ValueError(
+                f"a newer botorch-private made it or opened it (version {version} of a folder, where "
+                f"{SCHEMA_VERSION} is the last that can be read here): upgrade this one, or put the "
+                f"folder back from a backup of before"
+            )
+        raise ValueError(f"its version is unknown, where 1 to {SCHEMA_VERSION} can be read")
     if not there.issuperset(_TABLES):
         raise ValueError(FOREIGN)
     return or_refuse(lambda: _facts(values), lambda: ValueError(FOREIGN))

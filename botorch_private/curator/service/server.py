@@ -95,7 +95,7 @@ def serve(
     with (
         folder.lock(),
         closing(_listen(host, port)) as listening,
-        closing(folder.open()) as store,
+        closing(folder.open(locked=True)) as store,
         closing(log_to()),
         ExitStack() as more,
     ):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
+from typing import Any
 
 from botorch_private.curator.service.agenda import Agenda
 from botorch_private.curator.service.changes import Changes
@@ -27,6 +28,7 @@ class Store(KnownOutcomes):
     Args:
         path: The database that `make_folder` made.
         clock: Replaces the clock, for tests.
+        alone: See `migrate`.
 
     Attributes:
         facts: What was settled when the folder was made.
@@ -43,13 +45,18 @@ class Store(KnownOutcomes):
         ValueError: If it is not such a database, or of another version.
     """
 
-    def __init__(self, path: Path, clock: Callable[[str | None], Clock] = Clock) -> None:
+    def __init__(
+        self,
+        path: Path,
+        clock: Callable[[str | None], Clock] = Clock,
+        alone: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ) -> None:
         # Another program's file is refused before anything is written to it.
         with closing(open_plainly(path, "rw")) as connection:
             read_facts(connection)
         reader = connect(path)
         try:
-            migrate(reader)
+            migrate(reader, alone)
             Reading.__init__(self, reader)
             latest = self.latest_time()
             writer = Writer(path)

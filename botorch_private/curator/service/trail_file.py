@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from botorch_private._base.file_kind import HEAD
 from botorch_private._base.versioned import FileFormat
 from botorch_private.curator.service.reading import Reading
 from botorch_private.curator.service.trail import canonical, event_of
@@ -47,6 +48,9 @@ def check_file(path: Path, kept: str | None = None) -> Checked:
     """
     with path.open("rb") as file:
         head = _read(file.readline(_LONGEST_LINE))
+        if head is None:
+            file.seek(0)
+            raise FORMAT.unreadable(file.read(HEAD), path)
         FORMAT.require(head, path)
         identity = head.get("identity")
         if not isinstance(identity, str):

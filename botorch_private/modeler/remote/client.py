@@ -45,7 +45,8 @@ class RemoteCurator:
     asked again, and answers that it does not know any more are kept here.
 
     Where records join the curator's table (``curator add``), a search goes on: its rows are the first of
-    the longer release, and their questions stay the same. A new `RemoteCurator` has the longer one.
+    the longer release, and their questions stay the same. `joined` says how many rows there are beside
+    these, and a new `RemoteCurator` has them.
 
     Args:
         url: Address of the server, as the curator gave it.
@@ -184,6 +185,12 @@ class RemoteCurator:
     def queries_left(self) -> int | None:
         """How many more records may be measured, for all modelers together; None: no limit."""
         return self._questions.facts()["queries_left"]
+
+    @property
+    def joined(self) -> int:
+        """How many rows joined the release since this object was made; a new one has them."""
+        rows = self._questions.facts().get("rows")
+        return max(0, rows - self._rows) if isinstance(rows, int) else 0
 
     @property
     def pending(self) -> list[int]:

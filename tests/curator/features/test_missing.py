@@ -98,7 +98,7 @@ def test_integers_beside_missing_ones_stay_exact(tmp_path):
     [
         (lambda: Number("a", 0.0, 1.0, missing=2.0), "within its range"),
         (lambda: Number("a", 0.0, 1.0, missing=math.nan), "within its range"),
-        (lambda: YesNo("a", missing="no"), "True, False or None"),
+        (lambda: YesNo("a", missing="no"), "True for yes or False for no"),
         (lambda: Category("a", ("x", "y"), missing="z"), "one of its categories"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_file_of_ranges_says_it_and_keeps_it(tmp_path, capsys):
     [
         ("missing = 2.5", 'missing = "2"', "missing must be a number"),
         ("missing = 2.5", "missing = 11", "within its range"),
-        ("missing = false", "missing = 0", "True, False or None"),
+        ("missing = false", "missing = 0", "True for yes or False for no"),
         ('missing = "other"', "missing = 3", "one of its categories"),
     ],
 )

@@ -306,7 +306,7 @@ def test_every_answer_has_strict_headers(serve):
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [("GET", "/", 404), ("GET", "/v1", 404), ("DELETE", "/v1/queries", 405), ("GET", "/docs", 404)],
+    [("GET", "/v2", 404), ("GET", "/v1", 404), ("DELETE", "/v1/queries", 405), ("GET", "/docs", 404)],
 )
 def test_other_addresses_are_refused_in_the_same_form(serve, method, path, status):
     response = serve().client.request(method, path)

@@ -20,6 +20,7 @@ from helpers.staff_browser import IDENTIFIERS, console_folder
 from botorch_private import RemoteCurator
 from botorch_private.cli.main import main
 from botorch_private.curator.service.backup import FORMAT, back_up, restore
+from botorch_private.curator.service.console.sessions import Sessions
 from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
 
@@ -60,6 +61,16 @@ def test_a_folder_comes_back_as_it_was(used, tmp_path):
     assert [tuple(each) for each in rest[2]] == [tuple(each) for each in others[2]]
     for name in ("release.safetensors", "ledger.json"):
         assert (folder.path / name).read_bytes() == (used.folder.path / name).read_bytes()
+
+
+def test_a_restore_logs_everybody_out(used, tmp_path):
+    cookie = Sessions(used.store).begin(used.store.tokens.find(used.staff["Authorization"].split()[1]))
+    assert Sessions(used.store).find(cookie) is not None  # on the disk by now
+    back_up(used.folder, tmp_path / "clinic.backup")
+    _, folder = restore(tmp_path / "clinic.backup", tmp_path / "again")
+    with closing(folder.open()) as store:
+        assert len(Sessions(store)) == 0
+        assert Sessions(store).find(cookie) is None
 
 
 def test_the_checksum_is_that_of_the_file(used, tmp_path, capsys):
@@ -277,7 +288,7 @@ def test_an_interrupted_restore_leaves_nothing(used, tmp_path, monkeypatch):
     back_up(used.folder, tmp_path / "clinic.backup")
     place = tmp_path / "place"
     place.mkdir()
-    monkeypatch.setattr(Folder, "open", lambda self: 1 / 0)
+    monkeypatch.setattr(Folder, "open", lambda self, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         restore(tmp_path / "clinic.backup", place / "again")
     assert list(place.iterdir()) == []

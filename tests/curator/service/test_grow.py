@@ -192,7 +192,7 @@ CHANGED = [ROWS[1], ROWS[0], *ROWS[2:]]
         ([], ROWS[:N], [], "must hold the 12 records that were released and further ones below"),
         (["--id", "patient"], ROWS, [], "identifiers must be given".replace("identifiers", "--id")),
         (["--id", "patient"], CHANGED, ["--id", "patient"], "but their identifiers are others"),
-        ([], [*ROWS, ROWS[3]], [], "people who are not in the table, but that in row 5 is the same"),
+        ([], [*ROWS, ROWS[3]], [], "people who are not in the table, but that in row 19 is the same"),
         (["--projection-dim", "1"], ROWS, [], "drawn once and kept nowhere"),
         (["--privacy-budget", "3", "0"], ROWS, ["--repeats"], "the privacy budget is epsilon 3"),
         (

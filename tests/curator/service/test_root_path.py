@@ -81,6 +81,10 @@ def test_forms_redirects_and_the_cookie_work_below_the_prefix(client):
     assert list(client.cookies.jar) == []
 
 
+def test_the_address_alone_leads_to_the_console(client):
+    assert Page(client.get(f"{PREFIX}/")).url == f"{PREFIX}/console/login"
+
+
 def test_the_api_is_below_the_prefix(client):
     assert client.get(f"{PREFIX}/v1/health").json() == {"status": "ok"}
     assert client.get(f"{PREFIX}/v1/release", headers=client.service.modeler).status_code == 200

@@ -181,6 +181,16 @@ DAMAGES = {
 }
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_folder_that_is_not_there_is_said_so(tmp_path, capsys, command):
+    words = [each for each in command[1:] if each in ("new", "list", "revoke")]
+    code, said = ended(
+        capsys, command[0], *words, tmp_path / "no", *(each for each in command[1:] if each not in words)
+    )
+    assert (code, said.out) == (1, "")
+    assert "there is no folder" in said.err or "there is no file" in said.err
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_damaged_database_ends_in_one_clear_line(folder, capsys, damage, command):

@@ -550,6 +550,7 @@ def test_tokens_are_made_listed_and_revoked(place):
     listed = curator("token", "list", folder, cwd=place).stdout
     assert re.search(r"1  modeler  until 20\d\d-\d\d-\d\d +B. Optimizer", listed)
     assert made.stdout.strip() not in listed
+    assert listed.split()[:4] == ["number", "role", "state", "name"]
     assert curator("token", "revoke", folder, "1", cwd=place).returncode == 0
     assert "revoked" in curator("token", "list", folder, cwd=place).stdout
     assert curator("token", "revoke", folder, "7", cwd=place).returncode == 1

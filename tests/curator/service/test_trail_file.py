@@ -129,6 +129,12 @@ def test_events_are_exported_checked_and_shown_by_commands(folder, tmp_path, cap
         status, out, _ = run("verify", what, "--kept", last.upper(), capsys=capsys)
         assert (status, f"last event: {last}" in out) == (0, True)
         assert "The hash that was kept is that of event 14." in out
+        for slip in (last[:-1], last + "0", "g" + last[1:], ""):  # of the pen, not of the trail
+            status, out, err = run("verify", what, "--kept", slip, capsys=capsys)
+            assert (status, out) == (2, "")
+            assert "argument --kept: must be the hash of an event" in err
+        in_groups = " ".join(last[i : i + 8] for i in range(0, 64, 8))  # as it is written down
+        assert run("verify", what, "--kept", in_groups, capsys=capsys)[0] == 0
         status, out, err = run("verify", what, "--kept", "0" * 64, capsys=capsys)
         assert (status, "no event has the hash that was kept" in err) == (1, True)
     status, out, _ = run("export", folder.path, "--events", capsys=capsys)

@@ -1,20 +1,17 @@
 """botorch-private optimize: a search that may be stopped at any moment."""
 
-import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from helpers import optimizer as program
 from helpers.documents import parsed
 from helpers.patience import wait_until
 from helpers.remote_server import Here, make_modeler
+from helpers.searches import Optimizer
 
 from botorch_private import Modeler, RemoteCurator, run
 from botorch_private.cli import main as cli
@@ -22,34 +19,6 @@ from botorch_private.modeler.regret_bound import sentence
 from botorch_private.modeler.state import ModelerState
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-class Optimizer:
-    """Starts searches, each a process of its own."""
-
-    def __init__(self, folder):
-        self.output = folder / "output.txt"
-        command = [sys.executable, "-W", "ignore", str(Path(program.__file__))]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def start(self, *arguments):
-        self.output.write_text("")
-        self.child = self._say(json.dumps([list(map(str, arguments)), str(self.output)]))
-
-    def wait(self):
-        return self._say("")
-
-    def _say(self, line):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +251,7 @@ def test_a_spent_budget_is_said_before_anything_is_asked(serve, arguments, capsy
     server = serve(max_queries=3)
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "4")])
-    assert "rounds must be at most the curator's 3 queries left" in capsys.readouterr().err
+    assert "--rounds must be at most 3, got 4: it counts values so far" in capsys.readouterr().err
     assert server.questions() == []
     assert cli.main(["optimize", *arguments(server, "--rounds", "3")]) == 0
 
@@ -306,7 +275,7 @@ def test_paid_answers_are_fetched_though_another_modeler_spent_the_budget(
     assert (state.history, state.pending, state.skipped) == ([(first, 1.0)], [], [])
     with pytest.raises(SystemExit):
         cli.main(["optimize", *arguments(server, "--rounds", "3")])
-    assert "0 queries left and 0 that are open, got 2" in capsys.readouterr().err
+    assert "--rounds must be at most 1, got 3: it counts" in capsys.readouterr().err
     assert cli.main(["optimize", *arguments(server, "--rounds", "1")]) == 0
     assert f"Best of 1: row {first}, 1." in capsys.readouterr().out
 
@@ -384,6 +353,19 @@ def test_a_search_begins_with_known_values_and_asks_for_none_of_them(
     assert cli.main(["optimize", *arguments(server, "--rounds", "9", *known(f"{row},0.5"))]) == 0
     assert ModelerState.load(tmp_path / "run.json").history[7] == (row, 0.5)
     assert len(server.questions()) == 4
+
+
+def test_a_budget_is_said_in_the_rounds_that_were_typed(serve, arguments, known, capsys):
+    server = serve(max_queries=3, known=False)
+    option = known("4,0.5", "9,0.25")
+    with pytest.raises(SystemExit):
+        cli.main(["optimize", *arguments(server, "--rounds", "6", *option)])
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith(
+        "--rounds must be at most 5, got 6: it counts values so far, those of --known included (2), "
+        "open questions (0), and what the curator's budget has left (3)"
+    )
+    assert server.questions() == []
 
 
 def test_a_search_begins_with_what_the_curator_told_of_what_it_knew(

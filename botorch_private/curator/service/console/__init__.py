@@ -18,10 +18,21 @@ from botorch_private.curator.service.console import (
     worklist,
 )
 from botorch_private.curator.service.console.guard import ConsoleRoute
-from botorch_private.curator.service.console.pages import ConsoleError, refusal_page, style_sheet
+from botorch_private.curator.service.console.pages import (
+    ConsoleError,
+    go_to,
+    refusal_page,
+    style_sheet,
+)
 from botorch_private.curator.service.console.sessions import Sessions
 
+_home = APIRouter(include_in_schema=False)
 _rest = APIRouter(prefix="/console", route_class=ConsoleRoute, include_in_schema=False)
+
+
+@_home.get("/")
+async def _console() -> Response:
+    return go_to("/console")
 
 
 @_rest.get("/console.css")
@@ -40,4 +51,5 @@ def install(app: FastAPI) -> None:
     app.state.refusal_page = refusal_page
     for part in (login, queue, entering, arranging, sheet, worklist, measured, progress, news):
         app.include_router(part.router)
+    app.include_router(_home)
     app.include_router(_rest)

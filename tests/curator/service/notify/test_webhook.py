@@ -83,6 +83,24 @@ def test_what_a_receiver_asks_to_wait_is_read_or_ignored(text, least, most):
     assert least <= caught.value.wait <= most
 
 
+def test_the_address_that_was_looked_at_is_the_one_that_is_connected_to(monkeypatch):
+    """Whoever answers for a name may say something else when it is asked again."""
+    asked, look_up = [], socket.getaddrinfo
+
+    def answer(host, *more, **options):
+        name = host.decode() if isinstance(host, bytes) else host
+        if name != "localhost":
+            return look_up(host, *more, **options)
+        asked.append(name)
+        return look_up("127.0.0.1" if len(asked) == 1 else "127.0.0.9", *more, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    with receiver() as kept:
+        send(kept.url)
+    assert len(kept.received) == 1
+    assert asked == ["localhost"]
+
+
 def test_this_machine_is_not_reached_unless_that_is_said():
     with receiver() as kept:
         with pytest.raises(SendingError, match="must be a public one, unless internal = true"):
