@@ -79,6 +79,7 @@ def test_empty_rows_count_as_a_spreadsheet_counts_them():
     ("row", "why"),
     [
         ("A1,1,2,3,4", "more cells than row 1 has names"),
+        ("A1,4,5,,", "more cells than row 1 has names"),
         (",1", "no identifier"),
         ("A1,many", "the number alone"),
         ("A1,nan", "finite"),
