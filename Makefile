@@ -62,9 +62,11 @@ baybe: $(VENV)/.baybe
 notebooks: $(VENV)/.dev
 	SMOKE_TEST=1 $(PYTEST) --nbmake --nbmake-timeout=90 -p no:cacheprovider --override-ini testpaths= tutorials
 
-# What touches other libraries most. (torch 2.4 warns of `torch.load` in tests that save models.)
+# What touches other libraries most, without the slow tests: those are in `make test`.
+# (torch 2.4 warns of `torch.load` in tests that save models.)
 lowest: $(VENV)/lowest/.done
-	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -W 'ignore:You are using `torch.load`:FutureWarning' \
+	$(VENV)/lowest/bin/python -m pytest -n 2 --dist loadfile -m 'not slow' \
+	  -W 'ignore:You are using `torch.load`:FutureWarning' \
 	  tests/_base tests/exchange tests/modeler/acquisition tests/modeler/test_modeler.py \
 	  tests/modeler/test_modeler_posterior.py tests/modeler/test_save.py \
 	  tests/privacy/test_guarantee.py \

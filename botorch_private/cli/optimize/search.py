@@ -32,6 +32,7 @@ from botorch_private.modeler.history import History
 from botorch_private.modeler.keep_open import BudgetError, keep_open
 from botorch_private.modeler.modeler import Modeler
 from botorch_private.modeler.remote.client import RemoteCurator
+from botorch_private.modeler.remote.download_parts import may_hold_parts
 from botorch_private.modeler.remote.transport import RemoteError
 from botorch_private.modeler.state import ModelerState
 from botorch_private.modeler.stopping import PROBABILITY, BoundSoFar, StopRule, require_exploring
@@ -195,7 +196,7 @@ def _check_paths(state: Path, release: Path | None, plot: Path | None) -> None:
     for path in (state, release, plot):
         if path is not None:
             require_folder(path)
-            if path.is_dir() and path != release:  # which may be in parts
+            if path.is_dir() and not (path == release and may_hold_parts(path)):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if not os.access(path.parent, os.W_OK | os.X_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))

@@ -119,6 +119,12 @@ def _fetch(
     raise _other(transport, release.identity)
 
 
+def may_hold_parts(folder: Path) -> bool:
+    """Whether a folder can hold a release in parts: it is empty, or began to hold one."""
+    names = {each.name for each in folder.iterdir()}
+    return names <= {_LOCK} or not names.isdisjoint({MANIFEST, _COMING})
+
+
 def _require_own(folder: Path, identity: str) -> None:
     """Refuse a place that holds something else than this release or what came of it."""
     if not folder.exists():

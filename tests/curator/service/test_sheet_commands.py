@@ -144,8 +144,8 @@ def test_a_sheet_that_cannot_be_taken_ends_in_one_line(clinic, capsys, text, opt
 
 def test_a_missing_sheet_or_folder_ends_in_one_line(clinic, capsys):
     assert "there is no file" in run(capsys, "import", "clinic", "no.csv")[2]
-    assert "must be one that" in run(capsys, "import", "nowhere", "no.csv")[2]
-    assert "must be one that" in run(capsys, "worklist", "nowhere")[2]
+    assert "there is no folder nowhere" in run(capsys, "import", "nowhere", "no.csv")[2]
+    assert "there is no folder nowhere" in run(capsys, "worklist", "nowhere")[2]
 
 
 def test_values_of_the_command_line_are_the_curators_in_the_history(clinic, capsys):
