@@ -71,6 +71,7 @@ lowest: $(VENV)/lowest/.done
 	  tests/modeler/test_modeler_posterior.py tests/modeler/test_save.py \
 	  tests/privacy/test_guarantee.py \
 	  tests/curator --ignore tests/curator/service/test_kill.py --ignore tests/curator/service/test_schema.py \
+	  --ignore tests/curator/service/parts/test_parts_schema.py \
 	  tests/report --ignore tests/report/test_report_boundaries.py \
 	  tests/whole/test_compatibility.py tests/whole/test_host_contract.py \
 	  tests/house/test_lowest_versions.py README.md $(ARGS)

@@ -6,10 +6,6 @@ import os
 
 import pandas as pd
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, given, settings
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import status_code_conformance
 
 from botorch_private import ReleasedParts, RowMap
 from botorch_private.curator.service.folder import Folder
@@ -233,18 +229,3 @@ def test_outcomes_that_nobody_asked_for_are_refused_with_what_to_do(in_parts):
     answer = know(other)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "no_record")
     assert "curator init --known" in answer.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("path", ["/v1/release", "/v1/release/manifest", "/v1/release/parts/{part}"])
-def test_every_made_up_request_about_parts_gets_a_documented_answer(in_parts, path):
-    service = in_parts()
-    schema = schemathesis.openapi.from_asgi("/v1/openapi.json", service.client.app)
-
-    @given(schema[path]["GET"].as_strategy())
-    @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    def check(case):
-        case.call_and_validate(
-            headers=service.modeler, checks=[not_a_server_error, status_code_conformance]
-        )
-
-    check()
