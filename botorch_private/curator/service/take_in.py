@@ -72,11 +72,15 @@ def take_in(store: Store, text: str, form: SheetForm, *, token: int | None, dry:
     refused, doubtful, unasked = list(sheet.refused), [], []
     counts = dict.fromkeys(Fate, 0)
     places = store.rows_of(row.identifier for row in sheet.rows)
+    # By released rows: modelers see in which order values come, and a sheet's may be the table's.
+    in_order = sorted(
+        zip(sheet.rows, places, strict=True), key=lambda each: -1 if each[1] is None else each[1]
+    )
 
     def store_all(connection: sqlite3.Connection) -> list[Question]:
         seen: dict[int, int] = {}
         changed = []
-        for row, place in zip(sheet.rows, places, strict=True):
+        for row, place in in_order:
             if place is None:
                 refused.append(Refusal(row.row, _no_record(facts)))
                 continue

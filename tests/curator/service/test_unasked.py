@@ -1,6 +1,7 @@
 """Values of records that nobody asks for: refused, kept until somebody does, or told, as is said."""
 
 import json
+import shutil
 from contextlib import closing
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from botorch_private.cli.main import main
 from botorch_private.curator.features.identifiers import look
 from botorch_private.curator.service.agenda import ALL
+from botorch_private.curator.service.folder import Folder
 from botorch_private.curator.service.known import KnownOutcome
 from botorch_private.curator.service.look_up import rows_of
 from botorch_private.curator.service.sheet import SheetForm
@@ -115,9 +117,11 @@ def test_what_is_told_counts_as_a_question_of_the_curator_and_has_its_noise(serv
     assert take(store, TELL, *rows) == dry
     assert (dry.told, dry.kept, dry.refused) == (2, 0, [])
     found = service.get("/v1/queries").json()["queries"]
-    assert [each["row"] for each in found] == [row_of(store, name) for name in names[:2]]
+    # In the order of released rows, which is uniform: the order of the sheet is not told.
+    values = sorted([(row_of(store, names[0]), 6.0), (row_of(store, names[1]), 4.5)])
+    assert [each["row"] for each in found] == [row for row, _ in values]
     low, high = facts.outcome_range
-    for each, value in zip(found, (6.0, 4.5), strict=True):
+    for each, (_, value) in zip(found, values, strict=True):
         noise = store._one("SELECT noise FROM record WHERE row = ?", each["row"])[0]
         wanted = noised_answer(
             np.array(value), np.array(noise), low=low, high=high, grid=facts.outcome_grid
@@ -132,8 +136,22 @@ def test_what_is_told_counts_as_a_question_of_the_curator_and_has_its_noise(serv
     refused = take(store, TELL, (names[1], 5, "", "", "", "typo")).refused
     assert "would tell more than was promised" in refused[0].why
     asked = service.ask(row_of(store, names[0])).json()  # the same question, and not one more
-    assert asked["id"] == 1
+    assert asked["id"] == next(each["id"] for each in found if each["row"] == asked["row"])
     assert store.queries_left() == 1
+
+
+def test_modelers_do_not_see_in_which_order_a_sheet_was_written(serve, tmp_path):
+    folder = console_folder(tmp_path / "folder")
+    told = []
+    for number, rows in enumerate((range(4), reversed(range(4)))):
+        copy = shutil.copytree(folder.path, tmp_path / str(number))
+        service = serve(folder=Folder(copy))
+        names = [(IDENTIFIERS[row], 10 + row) for row in rows]
+        assert take(service.store, TELL, *names).told == 4
+        found = service.get("/v1/queries").json()["queries"]
+        told.append([(each["id"], each["row"], each["value"]) for each in found])
+    assert told[0] == told[1]
+    assert [row for _, row, _ in told[0]] == sorted(row for _, row, _ in told[0])
 
 
 @pytest.mark.parametrize("noised", [False, True])
@@ -144,8 +162,9 @@ def test_nothing_is_told_beyond_the_budget(serve, tmp_path, noised):
     before = contents(store)
     taken = take(store, TELL, (IDENTIFIERS[1], 1), (IDENTIFIERS[2], 2), dry=True)
     assert contents(store) == before
+    last = 2 if row_of(store, IDENTIFIERS[1]) > row_of(store, IDENTIFIERS[2]) else 3
     assert [(each.row, each.why.split(";")[0]) for each in taken.refused] == [
-        (3, "all 2 measurements are spent")
+        (last, "all 2 measurements are spent")
     ]
     assert take(store, KEEP, (IDENTIFIERS[1], 1), (IDENTIFIERS[2], 2)).kept == 2  # spends nothing
     assert store.queries_left() == 1
@@ -247,7 +266,8 @@ def test_the_command_says_what_can_be_done_and_does_it(clinic, capsys):
     assert status["earlier"] == {"waiting": 0, "answered": 2}
     assert (status["earlier_releases"], status["restored"]) == ([], None)
     with closing(clinic.open()) as store:
-        assert [query.outcome for query in store.queries()] == [1.0, 2.0]
+        by_row = sorted((row_of(store, IDENTIFIERS[i]), 1.0 + i) for i in range(2))
+        assert [query.outcome for query in store.queries()] == [value for _, value in by_row]
         assert store.queries_left() == 0
 
 
