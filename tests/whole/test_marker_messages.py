@@ -118,6 +118,7 @@ REVIEWED = {
         "value",
         "self.k",
         "_again(ledger)",
+        "taken",
     ],
     "a path that was given, or a file of the folder": [
         "file",
@@ -131,7 +132,6 @@ REVIEWED = {
         "path.name",
         "path.parent",
         "folder / name",
-        "making.path",
         "making.path.parent",
         "map_of_target",
         "one",

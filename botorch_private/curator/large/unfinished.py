@@ -23,15 +23,15 @@ def require_new(path: Path) -> None:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep a second call on the same target away."""
+def alone(
+    folder: Path, taken: str = "target must be written by one call at a time: another one has"
+) -> Iterator[None]:
+    """Keep a second call on the same folder away; ``taken`` is what such a one is told."""
     lock = FileLock(f"{folder}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(
-            f"target must be written by one call at a time: another one has {folder}"
-        ) from None
+        raise ValueError(f"{taken} {folder}") from None
     try:
         yield
     finally:

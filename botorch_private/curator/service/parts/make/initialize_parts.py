@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from botorch_private._base.engine import engine_of
 from botorch_private.curator.cells.cells import Cells
 from botorch_private.curator.features.persons import price_of_a_person
@@ -18,6 +16,7 @@ from botorch_private.curator.features.range_fit import RangeFit
 from botorch_private.curator.features.ranges import load_encoding
 from botorch_private.curator.large.release_parquet import BUCKET, release_in_parts
 from botorch_private.curator.large.source import SourceFile
+from botorch_private.curator.large.unfinished import alone
 from botorch_private.curator.ledger import Ledger
 from botorch_private.curator.mechanisms import Mechanism, OutcomeMechanism
 from botorch_private.curator.publish import planned_guarantee
@@ -221,16 +220,6 @@ def _alone(making: Making) -> Iterator[None]:
         raise FileNotFoundError(
             f"path must be in a folder that exists, but there is no {making.path.parent}"
         )
-    lock = FileLock(f"{making.path}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError(
-            f"folder must be made by one command at a time: another one is at work on {making.path}"
-        ) from None
-    try:
+    taken = "folder must be made by one command at a time: another one is at work on"
+    with alone(making.path, taken):
         yield
-    finally:
-        if not making.path.exists():  # nothing to go on with
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
